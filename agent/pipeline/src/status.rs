@@ -1,0 +1,94 @@
+//! What a pipeline says about itself. Read by the reconciler through a watch channel; never blocks the pipeline.
+
+use std::collections::BTreeMap;
+
+use stream_spec::types::Field;
+
+use crate::position::{PartitionId, Position};
+
+/// Coarse state; the reconciler maps it to the stream's public state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Opening table and clients.
+    #[default]
+    Starting,
+    /// Reading, or waiting for records.
+    Running,
+    /// Told not to read.
+    Paused,
+    /// Ended on purpose.
+    Stopped,
+    /// Ended by an error that a retry does not cure by itself; the message is for users.
+    Failed {
+        /// CamelCase word for machines.
+        reason: String,
+        /// For people, with values and remedy.
+        message: String,
+    },
+    /// The table was altered so that appends must not go on.
+    TableAltered {
+        /// What differs.
+        message: String,
+    },
+    /// The table is not there.
+    TableGone {
+        /// Where it was.
+        message: String,
+    },
+}
+
+/// Something that is not as it should be while the pipeline runs on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PipelineCondition {
+    /// CamelCase: `SourceReachable`, `TopicsExist`, `DataAvailable`, `Progressing`, …
+    pub condition_type: &'static str,
+    /// CamelCase word for machines.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+/// Snapshot of a running stream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PipelineStatus {
+    /// Coarse state.
+    pub phase: Phase,
+    /// Definition generation in force in the table.
+    pub generation: u64,
+    /// What is wrong; empty when all is well. At most one per type, messages bounded.
+    pub conditions: Vec<PipelineCondition>,
+    /// Per partition.
+    pub partitions: BTreeMap<PartitionId, PartitionProgress>,
+    /// The table as last seen.
+    pub table: Option<TableProgress>,
+    /// Records that did not fit their schema since the pipeline started.
+    pub records_malformed: u64,
+}
+
+/// Progress of one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionProgress {
+    /// Committed position.
+    pub position: Position,
+    /// End as last seen; `None` until known.
+    pub end_offset: Option<i64>,
+    /// Why it does not move, where it does not.
+    pub held: Option<String>,
+}
+
+/// The table as its committer last saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableProgress {
+    /// Delta version.
+    pub version: i64,
+    /// Rows in live files.
+    pub rows: i64,
+    /// Bytes of live files.
+    pub bytes: i64,
+    /// Live files.
+    pub files: i64,
+    /// Milliseconds since 1970 of the table's creation.
+    pub created_ms: i64,
+    /// Columns, by the table's own schema.
+    pub columns: Vec<Field>,
+}

@@ -1,0 +1,169 @@
+//! The ingestion table: the only room that knows the Delta log.
+//!
+//! One committer task per table makes every commit of it, by compare-and-swap on the next version. Its handle is what the
+//! rest of the package sees. The outcome of a commit is decided by reading the log, never by an error text.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use stream_spec::name::TableName;
+use stream_spec::types::Field;
+
+use crate::error::Retry;
+use crate::position::Positions;
+
+/// What goes into version 0: protocol, metadata, start positions; no rows.
+#[derive(Clone, Debug)]
+pub struct NewTable {
+    /// Where it goes.
+    pub name: TableName,
+    /// Whose it is: part of every transaction's app id.
+    pub stream_uid: String,
+    /// Definition generation that the columns come from.
+    pub generation: u64,
+    /// All columns, in order.
+    pub columns: Vec<Field>,
+    /// Start position of every partition that matches now.
+    pub positions: Positions,
+    /// Identity of the source that the positions belong to.
+    pub source: SourceIdentity,
+}
+
+/// Which cluster and which incarnations of topics the positions belong to. Kept in the table's properties.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceIdentity {
+    /// Kafka cluster id.
+    pub cluster_id: Option<String>,
+    /// Topic name → topic id (base64, as brokers print it).
+    pub topic_ids: BTreeMap<String, String>,
+}
+
+/// What the log says about a table of ours.
+#[derive(Clone, Debug)]
+pub struct TableState {
+    /// Last version read.
+    pub version: i64,
+    /// Generation in force (`featurestore.generation`).
+    pub generation: u64,
+    /// Columns, by the table's own schema.
+    pub columns: Vec<Field>,
+    /// Position of every partition.
+    pub positions: Positions,
+    /// Source identity in the properties.
+    pub source: SourceIdentity,
+    /// Rows, bytes and number of live files.
+    pub totals: TableTotals,
+    /// Milliseconds since 1970 of version 0.
+    pub created_ms: i64,
+}
+
+/// Sums over live files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableTotals {
+    /// Rows.
+    pub rows: i64,
+    /// Bytes.
+    pub bytes: i64,
+    /// Files.
+    pub files: i64,
+}
+
+/// Rows with the positions that they advance to: one commit.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// Rows in the table's columns and order (columns that the table has and the rows lack are null).
+    pub batches: Vec<RecordBatch>,
+    /// New positions of the partitions that moved; may move without rows (aborted transactions, filtered records).
+    pub positions: Positions,
+}
+
+/// A commit without rows that puts a new definition in force, or records newly found partitions and topics.
+#[derive(Clone, Debug)]
+pub struct Switch {
+    /// Generation from this version on.
+    pub generation: u64,
+    /// Columns to add or widen; the table's own columns that are not named here stay.
+    pub columns: Vec<Field>,
+    /// Positions of partitions that are new.
+    pub positions: Positions,
+    /// Replaces the recorded identity.
+    pub source: SourceIdentity,
+}
+
+/// A table that can no longer be written to as it was, or a store that fails.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// Create found something at the place.
+    #[error("table `{table}` exists already at {location}; choose another table name, or remove it")]
+    Exists {
+        /// Table name.
+        table: String,
+        /// Folder or URL.
+        location: String,
+    },
+    /// The table is not there.
+    #[error("table `{table}` is not at {location}")]
+    Gone {
+        /// Table name.
+        table: String,
+        /// Folder or URL.
+        location: String,
+    },
+    /// Someone altered it so that appends must not go on.
+    #[error("table `{table}` was altered: {what}")]
+    Altered {
+        /// Table name.
+        table: String,
+        /// What differs, with the values seen.
+        what: String,
+    },
+    /// A warehouse or name that this agent cannot use.
+    #[error("{message}")]
+    Unsupported {
+        /// For users.
+        message: String,
+    },
+    /// The storage failed.
+    #[error("{action} failed for table `{table}`: {source}")]
+    Storage {
+        /// Table name.
+        table: String,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// A broken invariant of ours.
+    #[error("internal error in table `{table}`: {message}; please report it")]
+    Internal {
+        /// Table name.
+        table: String,
+        /// What broke.
+        message: String,
+    },
+}
+
+impl TableError {
+    /// Whether trying again can help.
+    pub fn retry(&self) -> Retry {
+        match self {
+            Self::Storage { .. } => Retry::Later,
+            _ => Retry::No,
+        }
+    }
+}
+
+/// How tables are kept healthy. Defaults are the product's.
+#[derive(Clone, Debug)]
+pub struct TableCareSettings {
+    /// History that readers can go back to: log and deleted files are kept this long.
+    pub history: Duration,
+    /// Commits between two checkpoints.
+    pub checkpoint_every_commits: u64,
+    /// Small files that trigger a compaction.
+    pub compact_at_files: usize,
+    /// Size that compaction aims at.
+    pub target_file_bytes: u64,
+}

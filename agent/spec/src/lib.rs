@@ -1,0 +1,15 @@
+//! What a stream is: its model, names, validation, types, schemas and the update verdict.
+//!
+//! Pure: no I/O, no clock, no randomness, no async runtime, no Arrow, no Delta. The provider (at plan) and the agent
+//! (at apply) call the same functions of this package, which is what keeps a plan and its apply from disagreeing.
+
+pub mod connection;
+pub mod name;
+pub mod path;
+pub mod schema;
+pub mod stream;
+pub mod table;
+pub mod types;
+pub mod validate;
+pub mod verdict;
+pub mod violation;

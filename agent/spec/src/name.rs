@@ -1,0 +1,168 @@
+//! Names: parsed once at the edge, trusted afterwards.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest part of a name, in bytes: a part is a folder name, and file systems stop at 255.
+pub const NAME_PART_BYTES_MAX: usize = 255;
+
+/// The catalog that belongs to the agent (product part T6).
+pub const SYSTEM_CATALOG: &str = "system";
+
+/// Why a text is not a name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {remedy}")]
+pub struct NameError {
+    /// What is wrong.
+    pub problem: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+macro_rules! three_part_name {
+    ($(#[$doc:meta])* $name:ident, $example:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name {
+            text: String,
+            first_dot: usize,
+            second_dot: usize,
+        }
+
+        impl $name {
+            /// Parses three dot-separated parts, each `[a-z0-9][a-z0-9_]*`, catalog not `system`.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                let (first_dot, second_dot) = check_three_parts(text, $example)?;
+                Ok(Self { text: text.to_owned(), first_dot, second_dot })
+            }
+            /// The whole name.
+            pub fn as_str(&self) -> &str {
+                &self.text
+            }
+            /// First part.
+            pub fn catalog(&self) -> &str {
+                self.text.get(..self.first_dot).unwrap_or_default()
+            }
+            /// Second part.
+            pub fn schema(&self) -> &str {
+                self.text.get(self.first_dot + 1..self.second_dot).unwrap_or_default()
+            }
+            /// Third part.
+            pub fn object(&self) -> &str {
+                self.text.get(self.second_dot + 1..).unwrap_or_default()
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.text)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.text
+            }
+        }
+    };
+}
+
+three_part_name!(
+    /// `catalog.schema.stream`.
+    StreamName,
+    "main.payments.card_transactions"
+);
+three_part_name!(
+    /// `catalog.schema.table`; the table is the folder `<warehouse>/<catalog>/<schema>/<table>`.
+    TableName,
+    "main.payments.card_transactions_raw"
+);
+
+/// A connection's name: letters, digits, `_`, `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ConnectionName(String);
+
+impl ConnectionName {
+    /// Parses a connection's name.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let problem = if text.is_empty() {
+            "the name is empty".to_owned()
+        } else if text.len() > NAME_PART_BYTES_MAX {
+            format!("the name is {} bytes long, more than {NAME_PART_BYTES_MAX}", text.len())
+        } else if let Some(bad) = text.chars().find(|c| !legal(*c)) {
+            format!("the name holds {bad:?}")
+        } else {
+            return Ok(Self(text.to_owned()));
+        };
+        Err(NameError { problem, remedy: "use letters, digits, `_` and `-`, as in `payments-kafka`".into() })
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for ConnectionName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for ConnectionName {
+    type Error = NameError;
+    fn try_from(text: String) -> Result<Self, NameError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<ConnectionName> for String {
+    fn from(name: ConnectionName) -> String {
+        name.0
+    }
+}
+
+/// Byte positions of the two dots of a legal three-part name.
+fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameError> {
+    let fail = |problem: String| {
+        Err(NameError {
+            problem,
+            remedy: format!("write three parts of lower-case letters, digits and `_`, each starting with a letter or digit, as in `{example}`"),
+        })
+    };
+    let parts: Vec<&str> = text.split('.').collect();
+    let [catalog, schema, object] = parts.as_slice() else {
+        return fail(format!("the name has {} part{}, not three", parts.len(), if parts.len() == 1 { "" } else { "s" }));
+    };
+    for (label, part) in [("catalog", catalog), ("schema", schema), ("last part", object)] {
+        if part.is_empty() {
+            return fail(format!("the {label} is empty"));
+        }
+        if part.len() > NAME_PART_BYTES_MAX {
+            return fail(format!("the {label} is {} bytes long, more than {NAME_PART_BYTES_MAX}", part.len()));
+        }
+        if let Some(bad) = part.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '_')) {
+            let kind = if bad.is_ascii_uppercase() { "the upper-case letter" } else { "the character" };
+            return fail(format!("the {label} holds {kind} {bad:?}"));
+        }
+        if part.starts_with('_') {
+            return fail(format!("the {label} starts with `_`"));
+        }
+    }
+    if *catalog == SYSTEM_CATALOG {
+        return Err(NameError {
+            problem: format!("the catalog `{SYSTEM_CATALOG}` belongs to the agent"),
+            remedy: "choose another catalog".into(),
+        });
+    }
+    Ok((catalog.len(), catalog.len() + 1 + schema.len()))
+}
