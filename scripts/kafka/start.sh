@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# start.sh [--foreground] [--again] RUN_FOLDER: starts one broker on two free loopback ports.
+#   --foreground  becomes the broker (same process id) instead of returning when it is ready
+#   --again       starts a stopped or killed broker again: same data, same ports
+# Needs KAFKA_HOME (the folder that setup.sh prints). Leaves in RUN_FOLDER: pid, log, server.properties, bootstrap (host:port).
+# Ready means that RUN_FOLDER/log has the line "Kafka Server started".
+set -euo pipefail
+# shellcheck source=../lib.sh
+source "$(dirname "$0")/../lib.sh"
+here=$REPOSITORY/scripts/kafka
+foreground= again=
+while [ $# -gt 1 ]; do
+    case $1 in
+    --foreground) foreground=1 ;;
+    --again) again=1 ;;
+    *) fail "unknown option $1" ;;
+    esac
+    shift
+done
+run=$1
+[ -n "${KAFKA_HOME:-}" ] || fail "KAFKA_HOME is not set; it is the folder that scripts/kafka/setup.sh prints"
+
+if [ -z "$again" ]; then
+    rm -rf "$run"
+    mkdir -p "$run"
+fi
+run=$(cd "$run" && pwd)
+: >"$run/log"
+if [ -z "$again" ]; then
+    cp -r "$KAFKA_HOME/template" "$run/data"
+    read -r client controller < <(python3 -c '
+import socket
+sockets = [socket.socket() for _ in range(2)]
+for each in sockets:
+    each.bind(("127.0.0.1", 0))
+print(*[each.getsockname()[1] for each in sockets])')
+    sed -e "s#@CLIENT_PORT@#$client#g" -e "s#@CONTROLLER_PORT@#$controller#g" -e "s#@DATA@#$run/data#g" \
+        "$here/server.properties.in" >"$run/server.properties"
+    printf '127.0.0.1:%s\n' "$client" >"$run/bootstrap"
+fi
+
+archive=()
+[ -f "$KAFKA_HOME/classes.jsa" ] && archive=("-XX:SharedArchiveFile=$KAFKA_HOME/classes.jsa")
+# shellcheck disable=SC2206 # flags are words
+extra=(${KAFKA_JVM_FLAGS:-})
+command=(java -Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${archive[@]}" "${extra[@]}"
+    -Dorg.slf4j.simpleLogger.defaultLogLevel=warn
+    -Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info
+    -cp "$("$here/classpath.sh" "$KAFKA_HOME")" kafka.Kafka "$run/server.properties")
+
+cd "$run"
+if [ -n "$foreground" ]; then
+    printf '%s\n' $$ >"$run/pid"
+    exec "${command[@]}" >"$run/log" 2>&1 </dev/null
+fi
+"${command[@]}" >"$run/log" 2>&1 </dev/null &
+printf '%s\n' $! >"$run/pid"
+for _ in $(seq 1200); do
+    grep -q 'Kafka Server started' "$run/log" && exit 0
+    kill -0 "$(cat "$run/pid")" 2>/dev/null || fail "the broker stopped: $(tail -n 20 "$run/log")"
+    sleep 0.05
+done
+fail "the broker is not ready after 60 s: $(tail -n 20 "$run/log")"

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# setup.sh: brings the real parts that the end-to-end tests use, and notes where they are in $FEATURESTORE_CACHE/test-parts.
+# Safe to repeat: what is there and unchanged is left alone. Nothing is written outside the cache folder
+# (Maven and pip keep their own caches where they always do).
+set -euo pipefail
+# shellcheck source=lib.sh
+source "$(dirname "$0")/lib.sh"
+mkdir -p "$FEATURESTORE_CACHE"
+# Two runs at once would write the same folders.
+exec 9>"$FEATURESTORE_CACHE/setup.lock"
+flock 9
+
+"$REPOSITORY/scripts/terraform.sh"
+
+say "Kafka"
+kafka_home=$("$REPOSITORY/scripts/kafka/setup.sh" | tee /dev/stderr | tail -n 1)
+
+say "Python readers"
+need python3 "reading tables with DuckDB and Polars"
+requirements=$REPOSITORY/tests/python/requirements.txt
+python_home=$FEATURESTORE_CACHE/python-$(digest_of "$requirements")
+if [ ! -f "$python_home/ready" ]; then
+    say "installing $(grep -vc '^#' "$requirements") packages into $python_home"
+    rm -rf "$python_home"
+    python3 -m venv "$python_home"
+    "$python_home/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+    touch "$python_home/ready"
+fi
+
+parts=$FEATURESTORE_CACHE/test-parts
+printf 'kafka_home=%s\npython=%s\nterraform=%s\n' \
+    "$kafka_home" "$python_home/bin/python" "$(command -v terraform)" >"$parts.new"
+mv "$parts.new" "$parts"
+say "ready: $parts"
