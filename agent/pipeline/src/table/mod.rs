@@ -2,6 +2,9 @@
 //!
 //! One committer task per table makes every commit of it, by compare-and-swap on the next version. Its handle is what the
 //! rest of the package sees. The outcome of a commit is decided by reading the log, never by an error text.
+//!
+//! `store/` knows files, `log/` the Delta log's texts and checkpoints, `committer` the compare-and-swap, `care/` keeps a
+//! table healthy, `warehouse` finds, creates and trashes tables. Nothing here knows a broker or a message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +15,13 @@ use stream_spec::types::Field;
 
 use crate::error::Retry;
 use crate::position::Positions;
+
+mod handle;
+mod schema;
+mod warehouse;
+
+pub use handle::TableHandle;
+pub use warehouse::Warehouse;
 
 /// What goes into version 0: protocol, metadata, start positions; no rows.
 #[derive(Clone, Debug)]
@@ -28,6 +38,8 @@ pub struct NewTable {
     pub positions: Positions,
     /// Identity of the source that the positions belong to.
     pub source: SourceIdentity,
+    /// How far back readers can go; becomes the table's retention properties.
+    pub history: Duration,
 }
 
 /// Which cluster and which incarnations of topics the positions belong to. Kept in the table's properties.
@@ -56,6 +68,13 @@ pub struct TableState {
     pub totals: TableTotals,
     /// Milliseconds since 1970 of version 0.
     pub created_ms: i64,
+}
+
+impl TableState {
+    /// Refuses, as altered, a table that lacks one of these columns or nested fields, or has it with another type.
+    pub fn expect_columns(&self, name: &TableName, expected: &[Field]) -> Result<(), TableError> {
+        schema::expect_fields(&self.columns, expected).map_err(|what| TableError::Altered { table: name.to_string(), what })
+    }
 }
 
 /// Sums over live files.
@@ -166,4 +185,15 @@ pub struct TableCareSettings {
     pub compact_at_files: usize,
     /// Size that compaction aims at.
     pub target_file_bytes: u64,
+}
+
+impl Default for TableCareSettings {
+    fn default() -> Self {
+        Self {
+            history: Duration::from_secs(7 * 24 * 60 * 60),
+            checkpoint_every_commits: 50,
+            compact_at_files: 64,
+            target_file_bytes: 128 * 1024 * 1024,
+        }
+    }
 }
