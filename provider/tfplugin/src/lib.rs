@@ -1,1 +1,16 @@
-//! placeholder
+//! Everything that a Terraform provider needs and that is the same for every provider: the handshake with Terraform, its
+//! values and their encodings, schemas, the planning rules, and the plugin protocol.
+//!
+//! Three walls: `wire` speaks the protocol and knows no rule; `engine` knows Terraform's rules and no protocol; the modules
+//! named here are what a provider is written with. Invariant: nothing here knows what any provider manages.
+
+pub mod call;
+pub mod data_source;
+pub mod diagnostic;
+pub mod limits;
+pub mod path;
+pub mod private;
+pub mod provider;
+pub mod resource;
+pub mod schema;
+pub mod value;
