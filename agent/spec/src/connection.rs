@@ -69,6 +69,28 @@ pub enum SecurityProtocol {
     Plaintext,
 }
 
+impl SecurityProtocol {
+    /// Kafka's own name of it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SaslSsl => "SASL_SSL",
+            Self::Ssl => "SSL",
+            Self::SaslPlaintext => "SASL_PLAINTEXT",
+            Self::Plaintext => "PLAINTEXT",
+        }
+    }
+
+    /// True when the client authenticates by SASL.
+    pub fn uses_sasl(self) -> bool {
+        matches!(self, Self::SaslSsl | Self::SaslPlaintext)
+    }
+
+    /// True when the connection is encrypted.
+    pub fn uses_tls(self) -> bool {
+        matches!(self, Self::SaslSsl | Self::Ssl)
+    }
+}
+
 /// Options of a Kinesis connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KinesisConnectionOptions {
@@ -78,4 +100,45 @@ pub struct KinesisConnectionOptions {
     pub credential: String,
     /// Another endpoint than the region's.
     pub endpoint: Option<String>,
+}
+
+/// The servers of a comma-separated `host:port` list, hosts in lower case; white space around them is tolerated.
+pub fn parse_servers(text: &str) -> Result<Vec<(String, u16)>, String> {
+    text.split(',').map(|server| parse_server(server.trim())).collect()
+}
+
+/// True when two lists name the same servers, in any order and case.
+pub fn same_servers(left: &str, right: &str) -> bool {
+    let parsed = |text| parse_servers(text).map(|servers| servers.into_iter().collect::<std::collections::BTreeSet<_>>());
+    left == right || matches!((parsed(left), parsed(right)), (Ok(left), Ok(right)) if left == right)
+}
+
+fn parse_server(server: &str) -> Result<(String, u16), String> {
+    if server.is_empty() {
+        return Err("a server is empty".into());
+    }
+    if server.contains("://") {
+        return Err(format!("`{server}` has a scheme, which `security_protocol` says instead"));
+    }
+    let Some((host, port)) = server.rsplit_once(':') else {
+        return Err(format!("`{server}` has no port"));
+    };
+    let legal = |host: &str| {
+        !host.is_empty()
+            && host
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
+    };
+    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let legal = match bracketed {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => legal(host),
+    };
+    if !legal {
+        return Err(format!("`{host}` is not a host name or address"));
+    }
+    match port.parse::<u16>() {
+        Ok(port) if port > 0 => Ok((host.to_ascii_lowercase(), port)),
+        _ => Err(format!("`{port}` is not a port")),
+    }
 }

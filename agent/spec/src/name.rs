@@ -103,7 +103,10 @@ impl ConnectionName {
         } else {
             return Ok(Self(text.to_owned()));
         };
-        Err(NameError { problem, remedy: "use letters, digits, `_` and `-`, as in `payments-kafka`".into() })
+        Err(NameError {
+            problem,
+            remedy: "use letters, digits, `_` and `-`, as in `payments-kafka`".into(),
+        })
     }
 
     /// The name.
@@ -136,12 +139,18 @@ fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameEr
     let fail = |problem: String| {
         Err(NameError {
             problem,
-            remedy: format!("write three parts of lower-case letters, digits and `_`, each starting with a letter or digit, as in `{example}`"),
+            remedy: format!(
+                "write three parts of lower-case letters, digits and `_`, each starting with a letter or digit, as in `{example}`"
+            ),
         })
     };
     let parts: Vec<&str> = text.split('.').collect();
     let [catalog, schema, object] = parts.as_slice() else {
-        return fail(format!("the name has {} part{}, not three", parts.len(), if parts.len() == 1 { "" } else { "s" }));
+        return fail(format!(
+            "the name has {} part{}, not three",
+            parts.len(),
+            if parts.len() == 1 { "" } else { "s" }
+        ));
     };
     for (label, part) in [("catalog", catalog), ("schema", schema), ("last part", object)] {
         if part.is_empty() {
@@ -151,7 +160,11 @@ fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameEr
             return fail(format!("the {label} is {} bytes long, more than {NAME_PART_BYTES_MAX}", part.len()));
         }
         if let Some(bad) = part.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '_')) {
-            let kind = if bad.is_ascii_uppercase() { "the upper-case letter" } else { "the character" };
+            let kind = if bad.is_ascii_uppercase() {
+                "the upper-case letter"
+            } else {
+                "the character"
+            };
             return fail(format!("the {label} holds {kind} {bad:?}"));
         }
         if part.starts_with('_') {

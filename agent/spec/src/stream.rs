@@ -224,7 +224,11 @@ pub struct StreamOperations {
 
 impl Default for StreamOperations {
     fn default() -> Self {
-        Self { paused: false, flush_interval: Duration::from_secs(1), on_data_loss: OnDataLoss::Fail }
+        Self {
+            paused: false,
+            flush_interval: Duration::from_secs(1),
+            on_data_loss: OnDataLoss::Fail,
+        }
     }
 }
 

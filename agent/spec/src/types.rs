@@ -60,7 +60,10 @@ pub struct Field {
 impl Field {
     /// A field of that name and type.
     pub fn new(name: impl Into<String>, data_type: DataType) -> Self {
-        Self { name: name.into(), data_type }
+        Self {
+            name: name.into(),
+            data_type,
+        }
     }
 }
 

@@ -23,15 +23,31 @@ impl Violation {
 
     /// A violation whose seen value is `value`, quoted and shortened.
     pub fn new(field: impl Into<String>, value: &str, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        let mut shown: String = value.chars().take(Self::VALUE_CHARS_MAX).collect();
-        if shown.len() < value.len() {
-            shown.push('…');
+        let value = format!("{:?}", shortened(value));
+        Self {
+            field: field.into(),
+            value,
+            problem: problem.into(),
+            remedy: remedy.into(),
         }
-        Self { field: field.into(), value: format!("{shown:?}"), problem: problem.into(), remedy: remedy.into() }
     }
 
     /// A violation of a field that is missing.
     pub fn missing(field: impl Into<String>, problem: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { field: field.into(), value: "nothing".into(), problem: problem.into(), remedy: remedy.into() }
+        Self {
+            field: field.into(),
+            value: "nothing".into(),
+            problem: problem.into(),
+            remedy: remedy.into(),
+        }
     }
+}
+
+/// The first [`Violation::VALUE_CHARS_MAX`] characters of `text`, with `…` where more followed.
+pub(crate) fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(Violation::VALUE_CHARS_MAX).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
 }

@@ -1,0 +1,54 @@
+//! Every bound of this package, each with its reason. No other file names a number that limits input.
+
+/// Longest schema text, in bytes. Real schemas are tens of kilobytes; a text travels in every plan and every answer.
+pub const SCHEMA_TEXT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Deepest nesting of a column's type, counting structs, arrays and maps. Parquet readers recurse once per level.
+pub const TYPE_DEPTH_MAX: usize = 100;
+
+/// Deepest nesting of the JSON that spells a schema. One level of type takes at most two of JSON (`properties` and the
+/// property), the rest is room for `$defs` and combinators; parsing recurses once per level.
+pub const JSON_DEPTH_MAX: usize = 256;
+
+/// Most parts that a schema may have once local references are followed. References can multiply: thirty definitions
+/// that each use the next one twice would be a billion columns.
+pub const SCHEMA_PARTS_MAX: usize = 20_000;
+
+/// Most problems reported for one schema: enough to mend it in one go, few enough to read.
+pub const SCHEMA_PROBLEMS_MAX: usize = 20;
+
+/// Most tags on a stream (product part S3).
+pub const TAGS_MAX: usize = 25;
+
+/// Longest Kafka topic name, in bytes: the broker's own limit.
+pub const TOPIC_NAME_BYTES_MAX: usize = 249;
+
+/// Longest Kinesis stream or consumer name, in bytes: the service's own limit.
+pub const KINESIS_NAME_BYTES_MAX: usize = 128;
+
+/// Shortest flush interval in milliseconds: below it commits, not records, would be the load.
+pub const FLUSH_INTERVAL_MILLIS_MIN: u64 = 100;
+
+/// Longest flush interval in milliseconds: rows wait in memory until then, and the last flush is repeated after a crash.
+pub const FLUSH_INTERVAL_MILLIS_MAX: u64 = 60 * 60 * 1000;
+
+/// Range of `kafka.request.timeout.ms`: what librdkafka accepts for a socket.
+pub const REQUEST_TIMEOUT_MILLIS: std::ops::RangeInclusive<i64> = 1_000..=300_000;
+
+/// Range of `kafka.session.timeout.ms`: what librdkafka accepts.
+pub const SESSION_TIMEOUT_MILLIS: std::ops::RangeInclusive<i64> = 1..=3_600_000;
+
+/// Range of `kafka.max.partition.fetch.bytes`: what librdkafka accepts.
+pub const PARTITION_FETCH_BYTES: std::ops::RangeInclusive<i64> = 1..=1_000_000_000;
+
+/// Range of `maxRecordsPerFetch`: what Kinesis' GetRecords accepts.
+pub const KINESIS_RECORDS_PER_FETCH: std::ops::RangeInclusive<i64> = 1..=10_000;
+
+/// Highest `maxFetchRate` in MiB per second: a shard gives no more to one reader.
+pub const KINESIS_FETCH_RATE_MAX: f64 = 2.0;
+
+/// Shortest `minFetchPeriod` in milliseconds: Kinesis allows five reads a second and shard.
+pub const KINESIS_FETCH_PERIOD_MILLIS_MIN: u64 = 200;
+
+/// Longest option that is a duration, in milliseconds: a day; anything above is a slip of units.
+pub const OPTION_DURATION_MILLIS_MAX: u64 = 24 * 60 * 60 * 1000;

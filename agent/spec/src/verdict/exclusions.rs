@@ -1,0 +1,112 @@
+//! Changes of excluded columns (product parts X1 to X3): forward only, checked against the schemas asked for.
+
+use std::collections::BTreeSet;
+
+use super::{Findings, Kind, UpdateQuestion};
+use crate::path::{self, ColumnPath, KEY, PathError, VALUE};
+use crate::table;
+use crate::types::{DataType, Field};
+
+/// The new types of both sides; `None` where a side's schema cannot be read.
+pub(super) struct SideTypes {
+    pub(super) key: Option<DataType>,
+    pub(super) value: Option<DataType>,
+}
+
+impl SideTypes {
+    /// The type at a path of a side; `None` when the path is of another column, or the side is not known.
+    pub(super) fn resolve(&self, path: &ColumnPath) -> Option<Result<DataType, PathError>> {
+        let side = match path.column() {
+            KEY => &self.key,
+            VALUE => &self.value,
+            _ => return None,
+        };
+        let column = [Field::new(path.column(), side.clone()?)];
+        Some(path::resolve(path, &column).cloned())
+    }
+}
+
+/// Judges the new exclusions.
+pub(super) fn judge(question: &UpdateQuestion<'_>, new_types: &SideTypes, findings: &mut Findings) {
+    let before = parsed(question.excluded);
+    let mut after = Vec::new();
+    for text in question.new_excluded {
+        match ColumnPath::parse_excluded(text) {
+            Err(error) => findings.refuse(text.clone(), error.problem, &error.remedy),
+            Ok(path) => {
+                check_path(&path, question, new_types, findings);
+                after.push(path);
+            }
+        }
+    }
+    let known = table::union_of_sides(question.history).ok();
+    let known = known.map(|(key, value)| SideTypes {
+        key: Some(key),
+        value: Some(value),
+    });
+    for path in after.iter().filter(|path| !before.contains(path)) {
+        let arrives = known.as_ref().is_some_and(|known| matches!(known.resolve(path), Some(Err(_))));
+        let text = if arrives {
+            "excluded from the start: no row ever holds it"
+        } else if before.iter().any(|outer| outer.contains(path)) {
+            "stays excluded"
+        } else {
+            "excluded from now on: null in new rows, kept in rows that are already in the table"
+        };
+        findings.change(path.to_string(), Kind::Excluded, text.into());
+    }
+    for path in before.iter().filter(|path| !after.contains(path)) {
+        let text = if after.iter().any(|outer| outer.contains(path)) {
+            "stays excluded"
+        } else {
+            "included from now on: fills in new rows, stays null in rows that are already in the table"
+        };
+        findings.change(path.to_string(), Kind::Included, text.into());
+    }
+    check_something_is_left(question, findings);
+}
+
+fn check_path(path: &ColumnPath, question: &UpdateQuestion<'_>, new_types: &SideTypes, findings: &mut Findings) {
+    let text = path.to_string();
+    if let Some(Err(error)) = new_types.resolve(path) {
+        if question.excluded.contains(&text) {
+            findings.refuse(
+                text.clone(),
+                "removed, but is in `excluded_columns`".into(),
+                "take it out of `excluded_columns` in the same update",
+            );
+        } else {
+            findings.refuse(text.clone(), format!("cannot be excluded: {}", error.problem), &error.remedy);
+        }
+    }
+    let deduplication = question
+        .deduplication_columns
+        .iter()
+        .filter_map(|text| ColumnPath::parse(text).ok());
+    for column in deduplication.filter(|column| column.overlaps(path)) {
+        findings.refuse(
+            text.clone(),
+            format!("cannot be excluded: overlaps the deduplication column `{column}`"),
+            "keep it",
+        );
+    }
+}
+
+/// A struct that arrives with every field excluded would be a column without a field.
+fn check_something_is_left(question: &UpdateQuestion<'_>, findings: &mut Findings) {
+    let Ok(arriving) = table::never_ingested(&BTreeSet::new(), question.history, question.new_excluded) else {
+        return;
+    };
+    let mut history = question.history.to_vec();
+    history.push(question.new_schemas.clone());
+    let (Ok((key, value)), true) = (table::union_of_sides(&history), findings.refusal_count() == 0) else {
+        return;
+    };
+    for error in table::without(&mut [Field::new(KEY, key), Field::new(VALUE, value)], &arriving) {
+        findings.refuse(error.0, error.1.problem, &error.1.remedy);
+    }
+}
+
+fn parsed(texts: &BTreeSet<String>) -> Vec<ColumnPath> {
+    texts.iter().filter_map(|text| ColumnPath::parse_excluded(text).ok()).collect()
+}

@@ -1,0 +1,258 @@
+//! Decides whether a schema or exclusion update happens in place (product parts U2, U3, X1 to X3). The provider's plan
+//! and the agent call this one function.
+//!
+//! `compare` judges schemas, `exclusions` judges excluded paths; this file asks both and says what comes of it.
+
+mod compare;
+mod exclusions;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use self::compare::{Comparison, Known};
+use crate::path::{ColumnPath, KEY, VALUE};
+use crate::schema::{self, ParsedSchema, SchemaFormat, show_path};
+use crate::stream::{DirectSchemas, SchemaText};
+use crate::table;
+use crate::types::{DataType, Field};
+
+/// All that an update's verdict depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct UpdateQuestion<'a> {
+    /// Every accepted schema of the stream, oldest first; the last is the one in force. Never empty.
+    pub history: &'a [DirectSchemas],
+    /// The ingestion table's columns, where they are known.
+    pub table_columns: Option<&'a [Field]>,
+    /// Deduplication paths of the stream.
+    pub deduplication_columns: &'a BTreeSet<String>,
+    /// Record filter of the stream.
+    pub record_type_filter: Option<&'a str>,
+    /// Exclusions in force.
+    pub excluded: &'a BTreeSet<String>,
+    /// Schemas asked for.
+    pub new_schemas: &'a DirectSchemas,
+    /// Exclusions asked for.
+    pub new_excluded: &'a BTreeSet<String>,
+}
+
+/// What an update amounts to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The same in meaning; nothing to do.
+    Unchanged,
+    /// Compatible; happens in place.
+    InPlace {
+        /// What changes, one entry per path.
+        changes: Vec<Finding>,
+    },
+    /// Not compatible; needs a new stream.
+    Refused {
+        /// Why, one entry per path.
+        reasons: Vec<Finding>,
+    },
+}
+
+/// One path of a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Path in the decoded record: `value.amount`, `key`, `value.items[].sku`.
+    pub path: String,
+    /// What happens there: `BIGINT → INT narrows`.
+    pub text: String,
+    /// What to do about it; empty in a change.
+    pub remedy: String,
+}
+
+/// Decides an update. Pure: the same question has the same answer in a plan and in an apply.
+pub fn verdict(question: &UpdateQuestion<'_>) -> Verdict {
+    let mut findings = Findings::default();
+    let (mut key, mut value) = (None, None);
+    match question.history.last() {
+        None => findings.refuse(VALUE.into(), "the stream has no schema in force".into(), "make a new stream"),
+        Some(last) => {
+            let side = |schemas: &DirectSchemas, column: &str| {
+                if column == KEY {
+                    schemas.key.clone()
+                } else {
+                    schemas.payload.clone()
+                }
+            };
+            for (column, new_type) in [(KEY, &mut key), (VALUE, &mut value)] {
+                let texts: Vec<_> = question.history.iter().map(|schemas| side(schemas, column)).collect();
+                *new_type = judge_side(
+                    column,
+                    &texts,
+                    side(last, column),
+                    side(question.new_schemas, column),
+                    question,
+                    &mut findings,
+                );
+            }
+        }
+    }
+    let new_types = exclusions::SideTypes { key, value };
+    check_deduplication(question, &new_types, &mut findings);
+    exclusions::judge(question, &new_types, &mut findings);
+    if let Some(filter) = question.record_type_filter {
+        findings.refuse_what_a_filter_may_read(filter);
+    }
+    findings.verdict()
+}
+
+/// Judges one side, and answers its new type where that is known.
+fn judge_side(
+    column: &'static str,
+    history: &[Option<SchemaText>],
+    last: Option<SchemaText>,
+    new: Option<SchemaText>,
+    question: &UpdateQuestion<'_>,
+    findings: &mut Findings,
+) -> Option<DataType> {
+    let (last, new) = match (last, new) {
+        (None, None) => return Some(DataType::String),
+        (Some(last), Some(new)) => (last, new),
+        (None, Some(_)) => {
+            findings.refuse(
+                column.into(),
+                "gets its first schema".into(),
+                "a plain string stays one: make a new stream",
+            );
+            return None;
+        }
+        (Some(_), None) => {
+            findings.refuse(column.into(), "loses its schema".into(), "keep the schema, or make a new stream");
+            return None;
+        }
+    };
+    let (old_format, new_format) = (SchemaFormat::of(&last), SchemaFormat::of(&new));
+    if old_format != new_format {
+        let text = format!("{old_format} → {new_format} changes the format");
+        findings.refuse(column.into(), text, "keep the format, or make a new stream");
+        return None;
+    }
+    let parsed = match schema::parse(&new) {
+        Ok(parsed) => parsed,
+        // The same text as before: nothing changes, whatever this version can make of it.
+        Err(_) if last == new => return None,
+        Err(problems) => {
+            for problem in problems {
+                let text = format!("the new schema is refused: {}", problem.violation("").problem);
+                findings.refuse(show_path(column, &problem.path), text, &problem.remedy);
+            }
+            return None;
+        }
+    };
+    let earlier: Result<Vec<ParsedSchema>, _> = history.iter().flatten().map(schema::parse).collect();
+    let ever = table::union_of_sides(question.history).map(|(key, value)| if column == KEY { key } else { value });
+    let (Ok(earlier), Ok(ever)) = (earlier, ever) else {
+        findings.refuse(
+            column.into(),
+            "an earlier schema cannot be read by this version".into(),
+            "make a new stream",
+        );
+        return None;
+    };
+    let table = question
+        .table_columns
+        .and_then(|columns| columns.iter().find(|field| field.name == column));
+    let known = Known {
+        ever: Some(&ever),
+        last: earlier.last().map(|schema| &schema.data_type),
+        table: table.map(|field| &field.data_type),
+    };
+    Comparison {
+        column,
+        history: &earlier,
+        new: &parsed,
+        findings,
+    }
+    .run(known);
+    Some(parsed.data_type)
+}
+
+/// Deduplication columns must still be there (product part U3: a definition's other parts go on as they are).
+fn check_deduplication(question: &UpdateQuestion<'_>, new: &exclusions::SideTypes, findings: &mut Findings) {
+    for text in question.deduplication_columns {
+        let Ok(path) = ColumnPath::parse(text) else { continue };
+        if let Some(Err(_)) = new.resolve(&path) {
+            let remedy = "keep the field: rows of a backfill are compared by it";
+            findings.refuse(text.clone(), "removed, but is a deduplication column".into(), remedy);
+        }
+    }
+}
+
+/// What a change does, where that matters to a later check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Added,
+    Removed,
+    Retyped,
+    Loosened,
+    Excluded,
+    Included,
+}
+
+/// The findings so far, at most one per path and outcome.
+#[derive(Default)]
+struct Findings {
+    changes: Vec<(Kind, Finding)>,
+    reasons: Vec<Finding>,
+}
+
+impl Findings {
+    fn change(&mut self, path: String, kind: Kind, text: String) {
+        let finding = Finding {
+            path,
+            text,
+            remedy: String::new(),
+        };
+        match self.changes.iter_mut().find(|(_, known)| known.path == finding.path) {
+            Some(known) => {
+                let text = format!("{}; {}", known.1.text, finding.text);
+                known.1.text = text;
+            }
+            None => self.changes.push((kind, finding)),
+        }
+    }
+
+    fn refuse(&mut self, path: String, text: String, remedy: &str) {
+        if !self.reasons.iter().any(|known| known.path == path) {
+            self.reasons.push(Finding {
+                path,
+                text,
+                remedy: remedy.to_owned(),
+            });
+        }
+    }
+
+    fn refusal_count(&self) -> usize {
+        self.reasons.len()
+    }
+
+    /// A filter's text is not read here: until it is, whatever it might read must stay as it is (product part D6).
+    fn refuse_what_a_filter_may_read(&mut self, filter: &str) {
+        let touched = |(kind, _): &&(Kind, Finding)| matches!(kind, Kind::Removed | Kind::Retyped);
+        let touched: Vec<Finding> = self.changes.iter().filter(touched).map(|(_, finding)| finding.clone()).collect();
+        for finding in touched {
+            let text = format!("{}, and the record filter `{filter}` may read it", finding.text);
+            self.refuse(finding.path, text, "keep the field as it is, or make a new stream");
+        }
+    }
+
+    fn verdict(self) -> Verdict {
+        if !self.reasons.is_empty() {
+            return Verdict::Refused { reasons: self.reasons };
+        }
+        if self.changes.is_empty() {
+            return Verdict::Unchanged;
+        }
+        Verdict::InPlace {
+            changes: self.changes.into_iter().map(|(_, finding)| finding).collect(),
+        }
+    }
+}
