@@ -1,1 +1,19 @@
-//! placeholder
+//! Message bytes to Arrow columns, with the results Spark's `from_json` gives in PERMISSIVE mode.
+//!
+//! The way through: [`plan::compile`] once per schema, [`decoder::Decoder`] once per table writer, then
+//! [`decoder::Decoder::decode`] per batch of borrowed payloads. Columns come out as `stream-spec` types map to Arrow in
+//! [`arrow_types`]. What did not fit is counted in a [`report::DecodeReport`]; it never fails a batch.
+//!
+//! Pure: no I/O, no clock, no randomness. The one invariant: rows out equal payloads in, and what one message holds
+//! never changes the row of another.
+
+pub mod arrow_types;
+pub mod decoder;
+pub mod error;
+pub mod limits;
+pub mod plan;
+pub mod report;
+
+mod builders;
+mod json;
+mod text;

@@ -1,0 +1,137 @@
+//! Columns of texts and byte strings.
+//!
+//! A value may be written piece by piece into the open tail of the column, then either committed or taken back.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryArray, StringArray};
+use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::ArrowError;
+
+use super::{ColumnBuilder, remove_validity};
+
+pub(crate) struct BytesColumn {
+    kind: BytesKind,
+    /// One more than elements; the last is where the open tail begins. Within `i32` because a batch's bytes are bounded.
+    offsets: Vec<i32>,
+    bytes: Vec<u8>,
+    validity: NullBufferBuilder,
+}
+
+#[derive(Clone, Copy)]
+enum BytesKind {
+    Text,
+    Binary,
+}
+
+impl BytesColumn {
+    /// A column of UTF-8 texts; `finish` checks them.
+    pub(crate) fn text() -> Self {
+        Self::new(BytesKind::Text)
+    }
+
+    /// A column of arbitrary byte strings.
+    pub(crate) fn binary() -> Self {
+        Self::new(BytesKind::Binary)
+    }
+
+    fn new(kind: BytesKind) -> Self {
+        Self {
+            kind,
+            offsets: vec![0],
+            bytes: Vec::new(),
+            validity: NullBufferBuilder::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn append(&mut self, value: &[u8]) {
+        self.bytes.extend_from_slice(value);
+        self.commit_tail();
+    }
+
+    /// The open tail's buffer; only append to it.
+    pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Makes the open tail the next element.
+    #[inline]
+    pub(crate) fn commit_tail(&mut self) {
+        self.push_end();
+        self.validity.append_non_null();
+    }
+
+    /// Forgets the open tail.
+    pub(crate) fn discard_tail(&mut self) {
+        self.bytes.truncate(self.tail_start());
+    }
+
+    fn tail_start(&self) -> usize {
+        self.offset(self.len())
+    }
+
+    fn offset(&self, index: usize) -> usize {
+        self.offsets.get(index).map_or(0, |offset| offset.cast_unsigned() as usize)
+    }
+
+    fn push_end(&mut self) {
+        debug_assert!(i32::try_from(self.bytes.len()).is_ok(), "batches are bounded so that offsets fit");
+        self.offsets.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
+    }
+}
+
+impl ColumnBuilder for BytesColumn {
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn append_null(&mut self) {
+        self.push_end();
+        self.validity.append_null();
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.offsets.truncate(len + 1);
+        self.validity.truncate(len);
+        self.discard_tail();
+    }
+
+    fn remove(&mut self, range: Range<usize>) {
+        let (start, end) = (self.offset(range.start), self.offset(range.end));
+        self.bytes.drain(start..end);
+        remove_offsets(&mut self.offsets, range.clone());
+        remove_validity(&mut self.validity, range);
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let offsets = finish_offsets(&mut self.offsets);
+        let next = Vec::with_capacity(self.bytes.len());
+        let bytes = Buffer::from_vec(std::mem::replace(&mut self.bytes, next));
+        let validity = self.validity.finish();
+        Ok(match self.kind {
+            BytesKind::Text => Arc::new(StringArray::try_new(offsets, bytes, validity)?),
+            BytesKind::Binary => Arc::new(BinaryArray::try_new(offsets, bytes, validity)?),
+        })
+    }
+}
+
+/// The offsets as Arrow's; the vector starts over at one zero.
+pub(super) fn finish_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
+    let mut next = Vec::with_capacity(offsets.len());
+    next.push(0);
+    OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(offsets, next)))
+}
+
+/// Takes elements out of the middle of an offset vector and moves the later ones down.
+pub(super) fn remove_offsets(offsets: &mut Vec<i32>, range: Range<usize>) {
+    let removed = match (offsets.get(range.start), offsets.get(range.end)) {
+        (Some(start), Some(end)) => end - start,
+        _ => 0,
+    };
+    offsets.drain(range.start + 1..=range.end);
+    for offset in offsets.iter_mut().skip(range.start + 1) {
+        *offset -= removed;
+    }
+}

@@ -1,0 +1,114 @@
+//! The decoder: batches of borrowed payloads in, one Arrow array and a report out.
+//!
+//! Holds the columns under construction and the scratch space that messages share, so that decoding allocates per
+//! batch and not per message. The one invariant: each payload appends exactly one row, whatever it holds.
+
+use arrow_array::ArrayRef;
+
+use crate::builders::{Column, ColumnBuilder};
+use crate::error::{CompileError, DecodeError};
+use crate::json;
+use crate::limits::{BATCH_BYTES_MAX, PLANS_MAX};
+use crate::plan::{Plan, PlanFormat};
+use crate::report::DecodeReport;
+use crate::text;
+
+/// A batch of decoded messages.
+#[derive(Debug)]
+pub struct Decoded {
+    /// One element per payload, in order, of the reader's type.
+    pub array: ArrayRef,
+    /// What did not fit.
+    pub report: DecodeReport,
+}
+
+/// Decodes messages of one or several writer schemas into a column of one reader type.
+pub struct Decoder {
+    plans: Vec<Plan>,
+    column: Column,
+    scratch: json::Scratch,
+}
+
+impl std::fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Decoder").field("plans", &self.plans).finish_non_exhaustive()
+    }
+}
+
+impl Decoder {
+    /// A decoder for those plans; all must have the same reader type.
+    pub fn new(plans: Vec<Plan>) -> Result<Self, CompileError> {
+        let first = plans.first().ok_or(CompileError::NoPlan)?;
+        if plans.len() > PLANS_MAX {
+            return Err(CompileError::TooManyPlans {
+                count: plans.len(),
+                max: PLANS_MAX,
+            });
+        }
+        if let Some((index, plan)) = plans.iter().enumerate().find(|(_, plan)| plan.reader != first.reader) {
+            let (expected, actual) = (first.reader.clone(), plan.reader.clone());
+            return Err(CompileError::ReaderTypesDiffer { index, expected, actual });
+        }
+        let column = Column::new(&first.reader);
+        Ok(Self {
+            plans,
+            column,
+            scratch: json::Scratch::default(),
+        })
+    }
+
+    /// Decodes a batch. A payload of `None` (a tombstone) is a null row.
+    ///
+    /// `plan_index` names the plan of each payload; an empty slice means the first plan for all. An error says that the
+    /// call was wrong, never that a message was, and leaves the decoder ready for the next batch.
+    pub fn decode(&mut self, payloads: &[Option<&[u8]>], plan_index: &[u16]) -> Result<Decoded, DecodeError> {
+        self.check(payloads, plan_index)?;
+        let mut report = DecodeReport::default();
+        let mut plan_index = plan_index.iter();
+        for (row, payload) in payloads.iter().enumerate() {
+            let index = plan_index.next().map_or(0, |index| usize::from(*index));
+            let (Some(payload), Some(plan)) = (payload, self.plans.get(index)) else {
+                self.column.append_null();
+                continue;
+            };
+            match &plan.format {
+                PlanFormat::Text => text::append(payload, &mut self.column),
+                PlanFormat::Json(shape) => {
+                    if let Some(reason) = json::append(payload, shape, &mut self.column, &mut self.scratch) {
+                        report.add(row, reason);
+                    }
+                }
+            }
+            debug_assert_eq!(self.column.len(), row + 1, "each payload appends one row");
+        }
+        Ok(Decoded {
+            array: self.column.finish()?,
+            report,
+        })
+    }
+
+    fn check(&self, payloads: &[Option<&[u8]>], plan_index: &[u16]) -> Result<(), DecodeError> {
+        if !plan_index.is_empty() && plan_index.len() != payloads.len() {
+            return Err(DecodeError::PlanIndexCount {
+                plan_indexes: plan_index.len(),
+                payloads: payloads.len(),
+            });
+        }
+        let plans = self.plans.len();
+        if let Some((row, index)) = plan_index.iter().enumerate().find(|(_, index)| usize::from(**index) >= plans) {
+            return Err(DecodeError::NoSuchPlan {
+                row,
+                plan_index: *index,
+                plans,
+            });
+        }
+        let bytes = payloads.iter().flatten().map(|payload| payload.len()).sum();
+        if bytes > BATCH_BYTES_MAX {
+            return Err(DecodeError::BatchTooLarge {
+                bytes,
+                max: BATCH_BYTES_MAX,
+            });
+        }
+        Ok(())
+    }
+}

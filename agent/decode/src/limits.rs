@@ -1,0 +1,38 @@
+//! Every bound of this package, with its reason.
+
+/// Payload bytes of one batch. Arrow's string and list offsets are 32-bit, and a text grows three-fold at worst (a
+/// malformed byte becomes a three-byte U+FFFD; `1e6` is re-written as `1000000.0`), so a batch of this size cannot
+/// overflow an offset.
+pub const BATCH_BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// Levels of structs, arrays and maps in a type. Conversion recurses once per level of the *type* (never of the data),
+/// so this bounds the machine stack. The schema parser refuses deeper schemas; this is the same number.
+pub const TYPE_DEPTH_MAX: usize = 100;
+
+/// Open objects and arrays in one message, as Jackson's `StreamReadConstraints` has it.
+pub(crate) const NESTING_DEPTH_MAX: usize = 1_000;
+
+/// Digits of one JSON number, as Jackson's `StreamReadConstraints` has it.
+pub(crate) const NUMBER_DIGITS_MAX: usize = 1_000;
+
+/// UTF-16 units of one field name, as Jackson's `StreamReadConstraints` has it.
+pub(crate) const NAME_UNITS_MAX: usize = 50_000;
+
+/// UTF-16 units of one string value, as Jackson's `StreamReadConstraints` has it.
+pub(crate) const STRING_UNITS_MAX: usize = 20_000_000;
+
+/// Characters of a broken token that Jackson steps over before it reports it. Results depend on it: reading resumes
+/// behind them.
+pub(crate) const BROKEN_TOKEN_UNITS_MAX: usize = 256;
+
+/// Fields up to which a name that was not predicted is looked for one by one; beyond that a hash map is faster.
+pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
+
+/// Row indexes kept per reason in a report: enough to look at samples, small enough to forget.
+pub const REPORTED_ROWS_MAX: usize = 8;
+
+/// Plans of one decoder: the index per row is 16 bits wide.
+pub const PLANS_MAX: usize = 1 << 16;
+
+/// Scratch space kept from one message to the next. A rare large message must not hold its memory for ever.
+pub(crate) const SCRATCH_BYTES_KEPT_MAX: usize = 1 << 20;
