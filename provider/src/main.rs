@@ -1,2 +1,23 @@
-//! placeholder
-fn main() {}
+//! `terraform-provider-featurestore`: streams of a featurestore agent as Terraform resources.
+//!
+//! Terraform starts this binary by itself; with `-debug` it is started by hand and Terraform finds it. Everything here
+//! speaks of streams; how Terraform is spoken to is `tfplugin`'s business.
+
+mod client;
+mod config;
+mod data_sources;
+mod duration;
+mod limits;
+mod provider;
+mod resources;
+mod session;
+
+use std::process::ExitCode;
+
+/// What configurations call this provider.
+const ADDRESS: &str = "registry.terraform.io/featurestore/featurestore";
+
+fn main() -> ExitCode {
+    let _ = (ADDRESS, provider::FeaturestoreProvider::new());
+    ExitCode::SUCCESS
+}

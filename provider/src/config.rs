@@ -1,0 +1,254 @@
+//! The provider block: its schema, its values with their fallbacks from the environment, and the agent client that they
+//! make. Invariant: a token never goes over plain HTTP to another machine, and is in no message.
+
+use std::time::Duration;
+
+use tfplugin::diagnostic::{Diagnostic, Diagnostics};
+use tfplugin::path::AttributePath;
+use tfplugin::schema::Schema;
+use tfplugin::schema::attribute::Attribute;
+use tfplugin::value::Value;
+use tfplugin::value::types::Type;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Endpoint, Uri};
+
+use crate::client::AgentClient;
+use crate::duration;
+use crate::limits::{REQUEST_TIMEOUT_DEFAULT, REQUEST_TIMEOUT_RANGE, RETRIES_DEFAULT, RETRIES_MAX, TOKEN_BYTES_MAX, TOKEN_COMMAND_TIMEOUT};
+use crate::session::{Access, PlanChecks};
+
+const ENDPOINT_VARIABLE: &str = "FEATURESTORE_ENDPOINT";
+const ENDPOINT_DEFAULT: &str = "http://127.0.0.1:7070";
+const TOKEN_VARIABLE: &str = "FEATURESTORE_TOKEN";
+/// Attributes that this version knows but cannot serve.
+const TLS_ATTRIBUTES: [&str; 3] = ["ca_file", "client_cert_file", "client_key_file"];
+
+/// The provider block.
+pub(crate) fn schema() -> Schema {
+    Schema::new(
+        "Manages streams of a featurestore agent.",
+        [
+            (
+                "endpoint",
+                Attribute::optional(
+                    Type::String,
+                    "Address of the agent. Falls back on `FEATURESTORE_ENDPOINT`, then on `http://127.0.0.1:7070`.",
+                ),
+            ),
+            (
+                "token",
+                Attribute::optional(Type::String, "Token that says who calls. Falls back on `FEATURESTORE_TOKEN`. Conflicts with `token_command`.")
+                    .sensitive(),
+            ),
+            (
+                "token_command",
+                Attribute::optional(
+                    Type::list(Type::String),
+                    "Program and arguments, run without a shell, whose standard output is the token. Conflicts with `token`.",
+                ),
+            ),
+            ("ca_file", Attribute::optional(Type::String, "PEM file of the certificate authorities that an `https` agent is checked against.")),
+            ("client_cert_file", Attribute::optional(Type::String, "PEM file of the client certificate; goes with `client_key_file`.")),
+            ("client_key_file", Attribute::optional(Type::String, "PEM file of the client certificate's key; goes with `client_cert_file`.")),
+            ("request_timeout", Attribute::optional(Type::String, "How long one request may take. Default `30s`.")),
+            (
+                "max_retries",
+                Attribute::optional(Type::Number, "How often a request that met a busy or absent agent is repeated. Default 6, at most 30."),
+            ),
+            (
+                "plan_checks",
+                Attribute::optional(
+                    Type::String,
+                    "Whether a plan asks the agent: `auto` (default) asks and goes on with a warning when there is no answer, \
+                     `required` fails without one, `off` never asks.",
+                ),
+            ),
+        ],
+    )
+}
+
+/// What the block says, read and checked; unknown values are left out.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    endpoint: Uri,
+    token: Option<String>,
+    token_command: Vec<String>,
+    request_timeout: Duration,
+    retries_max: u32,
+    plan_checks: PlanChecks,
+    unknown: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the block; `environment` answers for variables.
+    pub(crate) fn read(config: &Value, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Diagnostics> {
+        let mut problems = Diagnostics::none();
+        let names = config.entries().into_iter().flatten();
+        let unknown: Vec<String> =
+            names.filter(|(_, value)| !value.is_wholly_known()).map(|(name, _)| format!("`{name}`")).collect();
+        for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
+            problems.push(no_tls(name, "It needs TLS"));
+        }
+        let set = |name: &str, variable: &str| match config.get(name) {
+            Value::Null => environment(variable).filter(|text| !text.is_empty()),
+            value => value.as_str().map(str::to_owned),
+        };
+        let endpoint_text = set("endpoint", ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT_DEFAULT.to_owned());
+        let endpoint = endpoint(&endpoint_text, &mut problems);
+        let token_command: Vec<String> =
+            config.get("token_command").elements().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let command_given = !config.get("token_command").is_null();
+        let token = if command_given { config.get("token").as_str().map(str::to_owned) } else { set("token", TOKEN_VARIABLE) };
+        if command_given && !config.get("token").is_null() {
+            problems.push(invalid("token_command", "Set either `token` or `token_command`, not both."));
+        }
+        if command_given && config.get("token_command").is_wholly_known() && token_command.is_empty() {
+            problems.push(invalid("token_command", "The command is empty: name a program, as in `[\"pass\", \"show\", \"featurestore\"]`."));
+        }
+        if (token.is_some() || command_given) && endpoint.as_ref().is_some_and(|endpoint| !is_loopback(endpoint)) {
+            let name = if command_given { "token_command" } else { "token" };
+            problems.push(Diagnostic::error(
+                "Token Over Plain HTTP",
+                format!("A token would travel readable for everyone on the way to `{endpoint_text}`. The provider sends one over plain HTTP only to this machine (127.0.0.1, ::1, localhost)."),
+            ).at(AttributePath::attributes(name)));
+        }
+        let request_timeout = request_timeout(config.get("request_timeout"), &mut problems);
+        let retries_max = retries_max(config.get("max_retries"), &mut problems);
+        let plan_checks = match config.get("plan_checks").as_str() {
+            None => PlanChecks::default(),
+            Some(text) => PlanChecks::parse(text).unwrap_or_else(|| {
+                problems.push(invalid("plan_checks", &format!("The value {text:?} is not known. Use `auto`, `off` or `required`.")));
+                PlanChecks::default()
+            }),
+        };
+        match endpoint {
+            Some(endpoint) if !problems.has_errors() => {
+                Ok(Self { endpoint, token, token_command, request_timeout, retries_max, plan_checks, unknown })
+            }
+            _ => Err(problems),
+        }
+    }
+
+    /// The way to the agent, and whether plans take it. Runs the token command, if there is one.
+    pub(crate) async fn open(self) -> Result<(Access, PlanChecks), Diagnostics> {
+        if !self.unknown.is_empty() {
+            return Ok((Access::Unknown { attributes: self.unknown }, self.plan_checks));
+        }
+        let token = match (self.token, self.token_command.split_first()) {
+            (Some(token), _) => Some(header(&token, "token")?),
+            (None, Some((program, arguments))) => Some(header(&run(program, arguments).await?, "token_command")?),
+            (None, None) => None,
+        };
+        let endpoint = Endpoint::from(self.endpoint);
+        let client = AgentClient::new(&endpoint, token, self.request_timeout, self.retries_max);
+        Ok((Access::Ready(client), self.plan_checks))
+    }
+}
+
+fn invalid(attribute: &str, detail: &str) -> Diagnostic {
+    Diagnostic::error("Invalid Provider Configuration", detail).at(AttributePath::attributes(attribute))
+}
+
+fn no_tls(attribute: &str, why: &str) -> Diagnostic {
+    Diagnostic::error(
+        "TLS Is Not Available",
+        format!("{why}, which this version of the provider cannot use yet. Use an `http` endpoint on this machine, such as `{ENDPOINT_DEFAULT}`, and leave `ca_file`, `client_cert_file` and `client_key_file` out."),
+    )
+    .at(AttributePath::attributes(attribute))
+}
+
+fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
+    let example = format!("Write scheme, host and port, as in `{ENDPOINT_DEFAULT}`.");
+    let uri = match text.parse::<Uri>() {
+        Ok(uri) => uri,
+        Err(error) => {
+            problems.push(invalid("endpoint", &format!("The endpoint {text:?} is not an address: {error}. {example}")));
+            return None;
+        }
+    };
+    match uri.scheme_str() {
+        Some("http") => {}
+        Some("https") => {
+            problems.push(no_tls("endpoint", &format!("The endpoint {text:?} needs TLS")));
+            return None;
+        }
+        _ => {
+            problems.push(invalid("endpoint", &format!("The endpoint {text:?} does not start with `http://`. {example}")));
+            return None;
+        }
+    }
+    if uri.path() != "/" || uri.query().is_some() {
+        problems.push(invalid("endpoint", &format!("The endpoint {text:?} has a path. {example}")));
+        return None;
+    }
+    Some(uri)
+}
+
+/// True if what is sent there does not leave this machine.
+fn is_loopback(endpoint: &Uri) -> bool {
+    let host = endpoint.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn request_timeout(value: &Value, problems: &mut Diagnostics) -> Duration {
+    let Some(text) = value.as_str() else { return REQUEST_TIMEOUT_DEFAULT };
+    let (shortest, longest) = REQUEST_TIMEOUT_RANGE;
+    match duration::parse(text) {
+        Ok(timeout) if (shortest..=longest).contains(&timeout) => return timeout,
+        Ok(_) => problems.push(invalid(
+            "request_timeout",
+            &format!("The duration {text:?} is out of range. Use {} to {}.", duration::format(shortest), duration::format(longest)),
+        )),
+        Err(error) => problems.push(invalid("request_timeout", &format!("The value cannot be read: {error}."))),
+    }
+    REQUEST_TIMEOUT_DEFAULT
+}
+
+fn retries_max(value: &Value, problems: &mut Diagnostics) -> u32 {
+    let Some(number) = value.as_number() else { return RETRIES_DEFAULT };
+    match number.as_u64().and_then(|number| u32::try_from(number).ok()) {
+        Some(retries) if retries <= RETRIES_MAX => retries,
+        _ => {
+            problems.push(invalid("max_retries", &format!("The number {number} is out of range. Use a whole number from 0 to {RETRIES_MAX}.")));
+            RETRIES_DEFAULT
+        }
+    }
+}
+
+/// The metadata value that carries a token. Messages never show the token.
+fn header(token: &str, attribute: &str) -> Result<MetadataValue<Ascii>, Diagnostics> {
+    let token = token.trim();
+    let problem = if token.is_empty() {
+        "The token is empty."
+    } else if token.len() > TOKEN_BYTES_MAX {
+        "The token is too long to be sent."
+    } else {
+        match format!("Bearer {token}").parse::<MetadataValue<Ascii>>() {
+            Ok(mut value) => {
+                value.set_sensitive(true);
+                return Ok(value);
+            }
+            Err(_) => "The token holds characters that cannot be sent; tokens are printable ASCII.",
+        }
+    };
+    Err(invalid(attribute, problem).into())
+}
+
+async fn run(program: &str, arguments: &[String]) -> Result<String, Diagnostics> {
+    let mut command = tokio::process::Command::new(program);
+    command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
+    let failed = |detail: String| Diagnostics::from(invalid("token_command", &detail));
+    let output = match tokio::time::timeout(TOKEN_COMMAND_TIMEOUT, command.output()).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => return Err(failed(format!("The program `{program}` cannot be run: {error}."))),
+        Err(_) => {
+            let waited = duration::format(TOKEN_COMMAND_TIMEOUT);
+            return Err(failed(format!("The program `{program}` did not end within {waited}.")));
+        }
+    };
+    if !output.status.success() {
+        // Its standard error may hold anything, a secret too: only the status is repeated.
+        return Err(failed(format!("The program `{program}` ended with {}.", output.status)));
+    }
+    String::from_utf8(output.stdout).map_err(|_| failed(format!("The output of `{program}` is not text.")))
+}

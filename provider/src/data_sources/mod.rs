@@ -1,0 +1,5 @@
+//! The data sources, one file each.
+
+pub(crate) mod agent;
+pub(crate) mod stream;
+mod stream_status;

@@ -1,0 +1,177 @@
+//! A stream's volatile status as attributes: conditions, table, partitions, schema versions, backfill. Only data sources show
+//! it; in a resource it would make every plan differ.
+
+use featurestore_proto::v1;
+use tfplugin::schema::attribute::{Attribute, AttributeType};
+use tfplugin::value::Value;
+use tfplugin::value::types::Type;
+
+use crate::resources::stream::answer::{direct_schemas, duration_text, text_or_null, time};
+
+fn text(what: &str) -> Attribute {
+    Attribute::computed(Type::String, what)
+}
+
+fn number(what: &str) -> Attribute {
+    Attribute::computed(Type::Number, what)
+}
+
+/// The attribute `status`.
+pub(super) fn attribute() -> Attribute {
+    let schema_side = || {
+        let proto = AttributeType::single([("schema_text", text("Text of a `.proto` file.")), ("message_name", text("Name of the message in it."))]);
+        let forms = AttributeType::single([
+            ("json_schema", text("JSON Schema.")),
+            ("avro_schema", text("Avro schema.")),
+            ("proto_schema", Attribute::computed(proto, "Protocol Buffers schema.")),
+        ]);
+        Attribute::computed(forms, "Schema of one side.")
+    };
+    let schemas = AttributeType::single([("key_schema", schema_side()), ("payload_schema", schema_side())]);
+    let status = AttributeType::single([
+        ("generation", number("Counts changes of the definition, from 1.")),
+        ("observed_generation", number("The definition that the running pipeline follows.")),
+        ("operations_generation", number("Counts changes of the operations, from 1.")),
+        ("conditions", Attribute::computed(conditions(), "What is as it should be, and what is not.")),
+        ("table", Attribute::computed(table(), "The ingestion table.")),
+        ("partitions", Attribute::computed(partitions(), "Position, end and lag of each partition or shard.")),
+        (
+            "schema_versions",
+            Attribute::computed(
+                AttributeType::list([
+                    ("number", number("From 1.")),
+                    ("schemas", Attribute::computed(schemas, "The schemas.")),
+                    ("accept_time", text("When it was accepted, RFC 3339.")),
+                    ("accepted_by", text("Who sent it.")),
+                    ("digest", text("SHA-256 of the normal form.")),
+                ]),
+                "Every schema that was ever accepted, oldest first.",
+            ),
+        ),
+        (
+            "backfill",
+            Attribute::computed(
+                AttributeType::single([
+                    ("state", text("What the backfill does.")),
+                    ("rows_copied", number("Rows copied so far.")),
+                    ("rows_skipped", number("Rows left out as duplicates.")),
+                ]),
+                "Progress of the backfill; null without one.",
+            ),
+        ),
+    ]);
+    Attribute::computed(status, "What the stream does at the moment.")
+}
+
+fn conditions() -> AttributeType {
+    AttributeType::list([
+        ("type", text("What it is about, such as `SourceReachable`.")),
+        ("status", text("`TRUE`, `FALSE` or `UNKNOWN`.")),
+        ("reason", text("One word for machines.")),
+        ("message", text("What is wrong and what to do.")),
+        ("since", text("When the status last changed, RFC 3339.")),
+    ])
+}
+
+fn table() -> AttributeType {
+    AttributeType::single([
+        ("delta_table_name", text("Name in three parts.")),
+        ("location", text("Folder or URL.")),
+        ("version", number("Delta version last seen; null before the first commit.")),
+        ("rows", number("Rows in the table.")),
+        ("bytes", number("Bytes of its data files.")),
+        ("files", number("Its data files.")),
+        ("create_time", text("Time of version 0, RFC 3339.")),
+        ("trash_retention", text("How long it can be restored after it was deleted.")),
+        (
+            "columns",
+            Attribute::computed(
+                AttributeType::list([("name", text("Column name.")), ("type", text("Type in Spark SQL's spelling."))]),
+                "Its columns, in order.",
+            ),
+        ),
+    ])
+}
+
+fn partitions() -> AttributeType {
+    AttributeType::list([
+        ("topic", text("Kafka topic or Kinesis stream.")),
+        ("partition", number("Kafka partition.")),
+        ("shard_id", text("Kinesis shard.")),
+        ("position", number("Next offset that will be read; everything before it is in the table.")),
+        ("end", number("End of the partition as last seen.")),
+        ("lag", number("End minus position.")),
+        ("held", text("Why the partition does not move, where it does not.")),
+    ])
+}
+
+/// The value of `status`.
+pub(super) fn value(status: &v1::StreamStatus) -> Value {
+    Value::object([
+        ("generation", Value::from(status.generation)),
+        ("observed_generation", Value::from(status.observed_generation)),
+        ("operations_generation", Value::from(status.operations_generation)),
+        ("conditions", Value::List(status.conditions.iter().map(condition).collect())),
+        ("table", status.table.as_ref().map_or(Value::Null, table_value)),
+        ("partitions", Value::List(status.partitions.iter().map(partition).collect())),
+        ("schema_versions", Value::List(status.schema_versions.iter().map(schema_version).collect())),
+        ("backfill", status.backfill.as_ref().map_or(Value::Null, backfill)),
+    ])
+}
+
+fn condition(condition: &v1::Condition) -> Value {
+    Value::object([
+        ("type", Value::string(&condition.r#type)),
+        ("status", Value::string(condition.status().as_str_name().trim_start_matches("CONDITION_STATUS_"))),
+        ("reason", Value::string(&condition.reason)),
+        ("message", Value::string(&condition.message)),
+        ("since", time(condition.since.as_ref())),
+    ])
+}
+
+fn table_value(table: &v1::TableStatus) -> Value {
+    let column = |column: &v1::TableColumn| {
+        Value::object([("name", Value::string(&column.name)), ("type", Value::string(&column.r#type))])
+    };
+    Value::object([
+        ("delta_table_name", Value::string(&table.delta_table_name)),
+        ("location", Value::string(&table.location)),
+        ("version", Value::from(table.version)),
+        ("rows", Value::from(table.rows)),
+        ("bytes", Value::from(table.bytes)),
+        ("files", Value::from(table.files)),
+        ("create_time", time(table.create_time.as_ref())),
+        ("trash_retention", duration_text(table.trash_retention.as_ref())),
+        ("columns", Value::List(table.columns.iter().map(column).collect())),
+    ])
+}
+
+fn partition(partition: &v1::PartitionStatus) -> Value {
+    Value::object([
+        ("topic", Value::string(&partition.topic)),
+        ("partition", Value::from(i64::from(partition.partition))),
+        ("shard_id", text_or_null(&partition.shard_id)),
+        ("position", Value::from(partition.position)),
+        ("end", Value::from(partition.end)),
+        ("lag", Value::from(partition.lag)),
+        ("held", text_or_null(&partition.held)),
+    ])
+}
+
+fn schema_version(version: &v1::SchemaVersion) -> Value {
+    Value::object([
+        ("number", Value::from(version.number)),
+        ("schemas", version.schemas.as_ref().map_or(Value::Null, direct_schemas)),
+        ("accept_time", time(version.accept_time.as_ref())),
+        ("accepted_by", text_or_null(&version.accepted_by)),
+        ("digest", text_or_null(&version.digest)),
+    ])
+}
+
+fn backfill(backfill: &v1::BackfillStatus) -> Value {
+    Value::object([
+        ("state", Value::string(&backfill.state)),
+        ("rows_copied", Value::from(backfill.rows_copied)),
+        ("rows_skipped", Value::from(backfill.rows_skipped)),
+    ])
+}

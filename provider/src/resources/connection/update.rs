@@ -1,0 +1,57 @@
+//! Update of a connection: the options that changed, and no others. Secret values go along only when the user says so.
+
+use featurestore_proto::v1;
+use tfplugin::call::CallContext;
+use tfplugin::path::AttributePath;
+use tfplugin::resource::{Applied, UpdateRequest};
+
+use super::model::{Declaration, add_secrets, mask_path, state_of};
+use super::{ConnectionResource, GENERATION, name_of, notes_of};
+
+/// A write-only attribute, the reference that says the same, and the option that both set.
+const SECRETS: [(&str, &str, &str); 2] = [
+    ("kafka.password_wo", "kafka.password_secret", "kafka.password"),
+    ("kafka.schema_registry_api_secret_wo", "kafka.schema_registry_api_secret_secret", "kafka.schema_registry_api_secret"),
+];
+
+impl ConnectionResource {
+    pub(super) async fn update_connection(&self, request: &UpdateRequest<'_>, context: &CallContext) -> Applied {
+        let paths = mask(request);
+        if paths.is_empty() {
+            return Applied::done(request.planned.clone(), request.private.clone());
+        }
+        let doing = format!("update the connection `{}`", name_of(request.prior));
+        let client = match self.session.agent() {
+            Ok(client) => client,
+            Err(error) => return Applied::failed(self.failed(&error, &doing)),
+        };
+        let mut connection = Declaration::read(request.planned).connection;
+        add_secrets(&mut connection, request.config);
+        let message = v1::UpdateConnectionRequest {
+            connection: Some(connection),
+            update_mask: Some(prost_types::FieldMask { paths }),
+            generation: request.private.get::<u64>(GENERATION).unwrap_or(0),
+        };
+        match client.update_connection(message, &context.stop).await {
+            Ok(changed) => Applied::done(state_of(&changed, request.planned), notes_of(&changed)),
+            Err(error) => Applied::failed(self.failed(&error, &doing)),
+        }
+    }
+}
+
+/// The options to send.
+fn mask(request: &UpdateRequest<'_>) -> Vec<String> {
+    let mut paths: Vec<String> = request.changed.iter().filter_map(|path| mask_path(&path.to_string())).collect();
+    let changes = |path: &str| request.changes(&AttributePath::attributes(path));
+    let again = changes("secrets_wo_version") && request.planned.get("kafka").is_present();
+    for (value, reference, option) in SECRETS {
+        // From a reference to a value: the value has never been sent.
+        let moved = changes(reference) && request.config.dig(value).is_present();
+        if moved || (again && request.config.dig(reference).is_null()) {
+            paths.push(option.to_owned());
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}

@@ -1,0 +1,47 @@
+//! Checks a connection's configuration as far as it is known. Pure: no agent is asked.
+
+use featurestore_proto::convert;
+use stream_spec::validate;
+use stream_spec::violation::Violation;
+use tfplugin::diagnostic::Diagnostics;
+use tfplugin::schema::Schema;
+use tfplugin::value::Value;
+
+use super::model::Declaration;
+use crate::client::diagnostics::violation;
+
+/// A write-only value and the reference that says the same.
+const EITHER: [(&str, &str); 2] =
+    [("password_wo", "password_secret"), ("schema_registry_api_secret_wo", "schema_registry_api_secret_secret")];
+
+/// All that is wrong with a configuration, each at its attribute.
+pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
+    let mut found = Vec::new();
+    let (kafka, kinesis) = (config.get("kafka"), config.get("kinesis"));
+    let nothing = |field: &str, problem: &str, remedy: &str| Violation {
+        field: field.to_owned(),
+        value: String::new(),
+        problem: problem.to_owned(),
+        remedy: remedy.to_owned(),
+    };
+    if kafka.is_present() && kinesis.is_present() {
+        found.push(nothing("kinesis", "exactly one of `kafka`, `kinesis` may be set, and here are both", "leave one of them"));
+    } else if kafka.is_null() && kinesis.is_null() {
+        found.push(nothing("kafka", "exactly one of `kafka`, `kinesis` is required, and here is none", "set one of them"));
+    }
+    for (value, reference) in EITHER {
+        if kafka.get(value).is_present() && kafka.get(reference).is_present() {
+            let problem = format!("`{value}` and `{reference}` are both set");
+            found.push(nothing(&format!("kafka.{reference}"), &problem, "leave one of them"));
+        }
+    }
+    if found.is_empty() {
+        let declared = Declaration::read(config);
+        let model = match convert::connection_to_spec(&declared.connection) {
+            Ok(spec) => validate::connection(&spec),
+            Err(violations) => violations,
+        };
+        found.extend(model.into_iter().filter(|it| !declared.is_unsure(&it.field)));
+    }
+    found.iter().map(|it| violation(it, schema)).collect()
+}

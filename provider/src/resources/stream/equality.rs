@@ -1,0 +1,97 @@
+//! When two texts of one attribute mean the same. Pure; what cannot be parsed is compared as text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stream_spec::schema;
+use stream_spec::stream::SchemaText;
+use tfplugin::value::Value;
+
+/// Comma-separated names in any order, with any white space around them.
+pub(crate) fn same_names(left: &str, right: &str) -> bool {
+    let names = |text: &str| text.split(',').map(|name| name.trim().to_owned()).collect::<BTreeSet<_>>();
+    names(left) == names(right)
+}
+
+/// One JSON value in two spellings. Lists of partitions are sets.
+pub(crate) fn same_assignment(left: &str, right: &str) -> bool {
+    let parse = |text: &str| serde_json::from_str::<BTreeMap<String, BTreeSet<i64>>>(text).ok();
+    match (parse(left), parse(right)) {
+        (Some(left), Some(right)) => left == right,
+        _ => left == right,
+    }
+}
+
+/// `host:port` lists whose host names differ at most in case.
+pub(crate) fn same_hosts(left: &str, right: &str) -> bool {
+    left.trim().eq_ignore_ascii_case(right.trim())
+}
+
+/// Predicates that differ at most in line ends and in the white space around them.
+pub(crate) fn same_predicate(left: &str, right: &str) -> bool {
+    let plain = |text: &str| text.replace("\r\n", "\n").trim().to_owned();
+    left == right || plain(left) == plain(right)
+}
+
+/// JSON Schema texts that decode alike.
+pub(crate) fn same_json_schema(left: &str, right: &str) -> bool {
+    left == right || schema::same_meaning(&SchemaText::Json(left.to_owned()), &SchemaText::Json(right.to_owned()))
+}
+
+/// Avro schema texts that decode alike.
+pub(crate) fn same_avro_schema(left: &str, right: &str) -> bool {
+    left == right || schema::same_meaning(&SchemaText::Avro(left.to_owned()), &SchemaText::Avro(right.to_owned()))
+}
+
+/// `proto_schema` objects that decode alike.
+pub(crate) fn same_proto_schema(left: &Value, right: &Value) -> bool {
+    let text = |value: &Value| {
+        let part = |name: &str| value.get(name).as_str().map(str::to_owned);
+        Some(SchemaText::Proto { schema_text: part("schema_text")?, message_name: part("message_name")? })
+    };
+    match (text(left), text(right)) {
+        (Some(left), Some(right)) => left == right || schema::same_meaning(&left, &right),
+        _ => left == right,
+    }
+}
+
+/// Kinesis options; the consumer mode may be written in any case.
+pub(crate) fn same_kinesis_options(left: &Value, right: &Value) -> bool {
+    let plain = |options: &Value| {
+        let entries = options.entries().cloned().unwrap_or_default();
+        let fold = |(key, value): (String, Value)| match (key.as_str(), value.as_str()) {
+            ("consumerMode", Some(mode)) => (key, Value::string(mode.to_ascii_lowercase())),
+            _ => (key, value),
+        };
+        entries.into_iter().map(fold).collect::<BTreeMap<_, _>>()
+    };
+    plain(left) == plain(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_that_mean_the_same_are_equal_and_no_others() {
+        let cases: [(fn(&str, &str) -> bool, &str, &str, bool); 12] = [
+            (same_names, "a,b", " b , a ", true),
+            (same_names, "a,b", "a", false),
+            (same_names, "a", "A", false),
+            (same_assignment, r#"{"t":[0,1]}"#, "{ \"t\": [1, 0] }", true),
+            (same_assignment, r#"{"t":[0,1]}"#, r#"{"t":[0]}"#, false),
+            (same_assignment, "no json", "no json", true),
+            (same_hosts, "Broker-1:9092", "broker-1:9092", true),
+            (same_hosts, "broker-1:9092", "broker-1:9093", false),
+            (same_predicate, "value.a = 1\n", "value.a = 1", true),
+            (same_predicate, "value.a = 'x\r\ny'", "value.a = 'x\ny'", true),
+            (same_predicate, "value.a = 1", "value.a = 2", false),
+            (same_predicate, "value.a = 'x'", "value.a = 'X'", false),
+        ];
+        for (same, left, right, expected) in cases {
+            assert_eq!(same(left, right), expected, "{left:?} and {right:?}");
+        }
+        let options = |mode: &str| Value::map([("consumerMode", Value::string(mode)), ("maxFetchRate", Value::string("1"))]);
+        assert!(same_kinesis_options(&options("EFO"), &options("efo")));
+        assert!(!same_kinesis_options(&options("efo"), &options("polling")));
+    }
+}

@@ -1,0 +1,199 @@
+//! Plan: what the standard rules cannot know. The verdict on a new schema (the agent's, or the same function on the prior
+//! state), what a repair needs, what a replacement or a destroy costs, what this agent cannot do. Invariant: whatever apply
+//! would refuse, and the plan can know, is an error here.
+
+use featurestore_proto::{convert, v1};
+use stream_spec::verdict::Verdict;
+use tfplugin::call::CallContext;
+use tfplugin::diagnostic::Diagnostic;
+use tfplugin::path::AttributePath;
+use tfplugin::resource::{Plan, PlanKind, PlanRequest};
+use tfplugin::value::Value;
+
+use super::delete::{is_protected, protected};
+use super::model::Declaration;
+use super::verdict::{offline, tell_exclusions, tell_refusal};
+use super::{StreamResource, text, words};
+use crate::client::calls::StreamRecord;
+use crate::client::consult::{Consulted, consult, unanswered};
+use crate::client::diagnostics::{missing_capabilities, violations};
+use crate::client::error::AgentError;
+use crate::session::PlanChecks;
+
+const TABLE: &str = "ingestion_config.ingestion_destination.delta_table_name";
+const DIRECT: &str = "schema_config.direct_schemas";
+const EXCLUDED: &str = "excluded_columns";
+
+impl StreamResource {
+    pub(super) async fn plan_stream(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
+        match request.kind {
+            PlanKind::Create => self.plan_create(plan, context).await,
+            PlanKind::Update => self.plan_update(request, plan, context).await,
+            PlanKind::Destroy => self.plan_destroy(request.prior, plan, context).await,
+        }
+    }
+
+    async fn plan_create(&self, plan: &mut Plan, context: &CallContext) {
+        let declared = Declaration::read(&plan.planned);
+        if !declared.is_known() {
+            // The plan that Terraform makes again during the apply knows everything.
+            return;
+        }
+        match self.check(&declared, true, context).await {
+            Ok(Consulted::Answer(answer)) => self.tell_problems(&answer, plan),
+            Ok(Consulted::Silence(error)) => {
+                let quiet = matches!(error, AgentError::NotConfigured { .. });
+                if !quiet || self.session.plan_checks() == PlanChecks::Required {
+                    plan.tell(unanswered(&self.session, &error, "Whether this agent can do what is planned shows at apply."));
+                }
+            }
+            Ok(Consulted::NotAsked) => {}
+            Err(error) => plan.diagnostics.extend(self.failed(&error, "check the plan")),
+        }
+    }
+
+    async fn plan_update(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
+        let state = AttributePath::attributes("state");
+        match text(request.prior, "state") {
+            "FAILED" | "TABLE_ALTERED" => plan.mark_unknown(&state),
+            "TABLE_GONE" => {
+                plan.mark_unknown(&state);
+                plan.require_replacement(state.clone());
+                let table = text(request.prior, TABLE);
+                plan.tell(Diagnostic::warning(
+                    "Table Gone",
+                    format!("Someone deleted `{table}`, and it cannot be restored: its rows are lost. A new stream starts at the source's current end."),
+                ).at(state));
+            }
+            _ => {}
+        }
+        let changes = |path: &str| request.changes(&AttributePath::attributes(path));
+        if plan.requires_replace.is_empty() && (changes(DIRECT) || changes(EXCLUDED)) {
+            self.plan_definition(request, plan, context).await;
+        }
+        if !plan.requires_replace.is_empty() {
+            self.plan_replacement(request.prior, plan, context).await;
+        }
+    }
+
+    /// A new schema or new exclusions: in place, an error, or a replacement.
+    async fn plan_definition(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
+        let declared = Declaration::read(&plan.planned);
+        if declared.is_unsure("schema_config") || declared.is_unsure(EXCLUDED) {
+            plan.tell(Diagnostic::warning(
+                "Change Not Checked",
+                "A schema or an excluded column is known only during the apply, so the change is planned as one in place. Should it \
+                 not be backward compatible, the apply stops before anything is changed; then plan again.",
+            ));
+            return;
+        }
+        let answer = match self.check(&declared, false, context).await {
+            Ok(Consulted::Answer(answer)) => Some(answer),
+            Ok(Consulted::Silence(error)) => {
+                let consequence = "The change was compared with the schema in Terraform's state; earlier versions of it, whose columns are \
+                                   in the table, were not checked.";
+                plan.tell(unanswered(&self.session, &error, consequence));
+                None
+            }
+            Ok(Consulted::NotAsked) => None,
+            Err(error) => return plan.diagnostics.extend(self.failed(&error, "check the plan")),
+        };
+        if let Some(answer) = &answer {
+            self.tell_problems(answer, plan);
+        }
+        if plan.diagnostics.has_errors() {
+            return;
+        }
+        let said = answer.as_ref().and_then(|answer| answer.verdict.as_ref()).and_then(convert::verdict_to_spec);
+        match said.or_else(|| offline(&Declaration::read(request.prior), &declared)) {
+            Some(Verdict::Refused { reasons }) => tell_refusal(&self.schema, request.prior, &reasons, plan),
+            Some(Verdict::InPlace { .. } | Verdict::Unchanged) | None => {
+                let existing = answer.and_then(|answer| answer.existing).and_then(|record| record.status).and_then(|status| status.table);
+                tell_exclusions(request.prior, existing.as_ref(), plan);
+            }
+        }
+    }
+
+    /// What a replacement destroys, and what makes it impossible.
+    async fn plan_replacement(&self, prior: &Value, plan: &mut Plan, context: &CallContext) {
+        let name = text(prior, "name");
+        if is_protected(prior) {
+            return plan.tell(protected(name));
+        }
+        let (table, keeps) = (text(prior, TABLE), text(prior, "on_destroy") == "retain");
+        if keeps && plan.planned.dig(TABLE).as_str() == Some(table) {
+            return plan.tell(Diagnostic::error(
+                "Retained Table Is In The Way",
+                format!("The stream is replaced and `on_destroy = \"retain\"` keeps its table `{table}`, so the new stream cannot have that name. Set another `delta_table_name`, or apply `on_destroy = \"delete\"` first."),
+            ).at(AttributePath::attributes(TABLE)));
+        }
+        if !keeps && text(&plan.planned, "on_destroy") == "retain" {
+            return plan.tell(Diagnostic::error(
+                "Retain Comes Too Late",
+                format!("The plan replaces the stream, and `on_destroy = \"retain\"` is new in it: the table `{table}` would still be deleted, by the setting in force. Apply `on_destroy = \"retain\"` alone first."),
+            ).at(AttributePath::attributes("on_destroy")));
+        }
+        let record = self.look(name, plan, context).await;
+        let holds = words::table(table, record.as_ref());
+        let (summary, detail) = if keeps {
+            ("Replacement Leaves A Table Behind", format!("The stream `{name}` is replaced. {holds} It stays, and nothing is appended to it any more. The new stream starts anew."))
+        } else {
+            let trash = record.as_ref().and_then(|record| record.status.table.as_ref()).map(words::trash).unwrap_or_default();
+            ("Replacement Deletes A Table", format!("The stream `{name}` is replaced, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first, then replace the stream together with a new `delta_table_name`."))
+        };
+        let cause = plan.requires_replace.first().cloned().unwrap_or_default();
+        plan.tell(Diagnostic::warning(summary, detail).at(cause));
+    }
+
+    async fn plan_destroy(&self, prior: &Value, plan: &mut Plan, context: &CallContext) {
+        let name = text(prior, "name");
+        if is_protected(prior) {
+            return plan.tell(protected(name));
+        }
+        if text(prior, "on_destroy") == "retain" {
+            return;
+        }
+        let record = self.look(name, plan, context).await;
+        let holds = words::table(text(prior, TABLE), record.as_ref());
+        let trash = record.as_ref().and_then(|record| record.status.table.as_ref()).map(words::trash).unwrap_or_default();
+        plan.tell(Diagnostic::warning(
+            "Destroy Deletes A Table",
+            format!("The stream `{name}` is destroyed, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first."),
+        ));
+    }
+
+    /// The stream as it is, for the figures of a warning.
+    async fn look(&self, name: &str, plan: &mut Plan, context: &CallContext) -> Option<StreamRecord> {
+        let looked = consult(&self.session, |client| async move { client.get_stream(name, &context.stop).await }).await;
+        match looked {
+            Ok(Consulted::Answer(record)) => Some(record),
+            Ok(Consulted::Silence(error)) => {
+                plan.tell(unanswered(&self.session, &error, "How many rows the plan touches is not known."));
+                None
+            }
+            Ok(Consulted::NotAsked) => None,
+            Err(error) if error.is_not_found() => None,
+            Err(error) => {
+                plan.diagnostics.extend(self.failed(&error, &format!("look at the stream `{name}`")));
+                None
+            }
+        }
+    }
+
+    /// What the agent would say to a definition.
+    async fn check(
+        &self,
+        declared: &Declaration,
+        as_new: bool,
+        context: &CallContext,
+    ) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
+        let request =
+            v1::CheckStreamRequest { stream: Some(declared.stream.clone()), operations: Some(declared.operations.clone()), as_new };
+        consult(&self.session, |client| async move { client.check_stream(request, &context.stop).await }).await
+    }
+
+    fn tell_problems(&self, answer: &v1::CheckStreamResponse, plan: &mut Plan) {
+        plan.diagnostics.extend(violations(&answer.violations, &self.schema));
+        plan.diagnostics.extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
+    }
+}

@@ -1,0 +1,158 @@
+//! Update: the definition, then the operations, then a repair, each by its own call and each on the generation that the plan
+//! was made on. What the provider keeps for itself needs no call. Invariant: when a later step fails, the state says what the
+//! earlier ones did.
+
+use featurestore_proto::v1;
+use tfplugin::call::CallContext;
+use tfplugin::diagnostic::{Diagnostic, Diagnostics};
+use tfplugin::path::AttributePath;
+use tfplugin::resource::{Applied, UpdateRequest};
+use tokio::time::Instant;
+use tonic::Code;
+
+use super::create::has_failed;
+use super::model::{Declaration, direct_schemas};
+use super::wait::{Ending, deadline, until};
+use super::{GENERATION, OPERATIONS_GENERATION, StreamResource, notes_of, state_of, text, timeout, words};
+use crate::client::AgentClient;
+use crate::client::calls::StreamRecord;
+use crate::client::error::AgentError;
+use crate::limits::{REPAIR_PATIENCE, UPDATE_TIMEOUT_DEFAULT};
+
+/// Mask paths of the two sides.
+const KEY: &str = "schema_config.direct_schemas.key_schema";
+const PAYLOAD: &str = "schema_config.direct_schemas.payload_schema";
+
+/// What an update is made of. Each part is there only if it is needed.
+struct Steps {
+    definition: Option<v1::UpdateStreamRequest>,
+    operations: Option<v1::SetStreamOperationsRequest>,
+    repair: Option<v1::RestartStreamRequest>,
+}
+
+impl StreamResource {
+    pub(super) async fn update_stream(&self, request: &UpdateRequest<'_>, context: &CallContext) -> Applied {
+        let steps = steps(request);
+        if steps.definition.is_none() && steps.operations.is_none() && steps.repair.is_none() {
+            return Applied::done(request.planned.clone(), request.private.clone());
+        }
+        let name = text(request.prior, "name");
+        let doing = format!("update the stream `{name}`");
+        let client = match self.session.agent() {
+            Ok(client) => client,
+            Err(error) => return Applied::failed(self.failed(&error, &doing)),
+        };
+        let end = deadline(timeout(request.planned, "update", UPDATE_TIMEOUT_DEFAULT));
+        let mut known = None;
+        let outcome = run(&client, steps, &mut known, end, context).await;
+        let diagnostics = match outcome {
+            Ok(message) => message.into_iter().collect(),
+            Err(error) => self.failed(&error, &doing),
+        };
+        match known {
+            Some(record) => {
+                Applied { state: Some(state_of(&record, request.planned)), private: notes_of(&record), diagnostics }
+            }
+            None => Applied::failed(diagnostics),
+        }
+    }
+}
+
+fn steps(request: &UpdateRequest<'_>) -> Steps {
+    let name = text(request.prior, "name").to_owned();
+    let changes = |path: &str| request.changes(&AttributePath::attributes(path));
+    let generation = request.private.get::<u64>(GENERATION).unwrap_or(0);
+    let declared = Declaration::read(request.planned);
+    let paths: Vec<String> = [KEY, PAYLOAD, "excluded_columns"].iter().filter(|path| changes(path)).map(|it| (*it).to_owned()).collect();
+    let definition = (!paths.is_empty()).then(|| v1::UpdateStreamRequest {
+        stream: Some(declared.stream),
+        update_mask: Some(prost_types::FieldMask { paths }),
+        generation,
+        request_id: uuid::Uuid::new_v4().to_string(),
+        wait: None,
+    });
+    let operations = changes("operations").then(|| v1::SetStreamOperationsRequest {
+        name: name.clone(),
+        operations: Some(declared.operations),
+        operations_generation: request.private.get(OPERATIONS_GENERATION).unwrap_or(0),
+    });
+    // A new definition moves the generation on by one; the repair is planned on what is there when it starts.
+    let broken = matches!(text(request.prior, "state"), "FAILED" | "TABLE_ALTERED");
+    let repair = broken.then(|| v1::RestartStreamRequest {
+        name,
+        generation: if definition.is_some() { 0 } else { generation },
+        wait: None,
+    });
+    Steps { definition, operations, repair }
+}
+
+/// Does the steps in order. `known` is the newest record, also when a step fails.
+async fn run(
+    client: &AgentClient,
+    steps: Steps,
+    known: &mut Option<StreamRecord>,
+    end: Instant,
+    context: &CallContext,
+) -> Result<Option<Diagnostic>, AgentError> {
+    let repairs = steps.repair.is_some();
+    if let Some(request) = steps.definition {
+        *known = Some(client.update_stream(request, &context.stop).await?);
+    }
+    if let Some(request) = steps.operations {
+        *known = Some(set_operations(client, request, context).await?);
+    }
+    if let Some(request) = steps.repair {
+        *known = Some(client.restart_stream(request, &context.stop).await?);
+    }
+    let Some(record) = known.take() else { return Ok(None) };
+    let impatient = deadline(REPAIR_PATIENCE).min(end);
+    let settled = |record: &StreamRecord| {
+        let failed = has_failed(record.status.state());
+        // A stream that was broken is still seen as broken for a moment after its repair was asked for.
+        if failed { !repairs || Instant::now() >= impatient } else { is_in_force(record) }
+    };
+    let (record, ending) = until(client, record, end, &context.stop, settled).await;
+    let message = outcome(&record, ending);
+    *known = Some(record);
+    Ok(message)
+}
+
+/// Sets operations. A conflict after a lost answer may be our own success: then what was asked for is there.
+async fn set_operations(
+    client: &AgentClient,
+    request: v1::SetStreamOperationsRequest,
+    context: &CallContext,
+) -> Result<StreamRecord, AgentError> {
+    let (name, planned_on) = (request.name.clone(), request.operations_generation);
+    let wanted = request.operations.unwrap_or_default();
+    let conflict = match client.set_stream_operations(request, &context.stop).await {
+        Err(error) if error.code() == Some(Code::Aborted) => error,
+        answer => return answer,
+    };
+    let record = client.get_stream(&name, &context.stop).await?;
+    let ours = record.status.operations_generation == planned_on + 1 && record.operations == wanted;
+    if ours { Ok(record) } else { Err(conflict) }
+}
+
+/// True if the pipeline follows the newest definition, or there is none running that could follow an older one.
+fn is_in_force(record: &StreamRecord) -> bool {
+    let idle = matches!(record.status.state(), v1::StreamState::Paused | v1::StreamState::Provisioning);
+    idle || record.status.observed_generation >= record.status.generation
+}
+
+/// What to say about a stream that was changed.
+fn outcome(record: &StreamRecord, ending: Ending) -> Option<Diagnostic> {
+    let name = &record.stream.name;
+    let state = words::condition(record);
+    if has_failed(record.status.state()) {
+        let detail = format!("The stream `{name}` was changed, but does not run. {state}\n\nMend the cause; the next apply repairs it.");
+        return Some(Diagnostic::error("Stream Failed", detail));
+    }
+    let why = match ending {
+        Ending::Settled => return None,
+        Ending::OutOfTime => "is not in force yet; the agent goes on by itself",
+        Ending::Stopped => "was not waited for, as you asked; the agent goes on by itself",
+    };
+    let detail = format!("The change of the stream `{name}` {why}. {state}\n\n`timeouts.update` says how long to wait.");
+    Some(Diagnostic::warning("Change Not In Force Yet", detail))
+}

@@ -1,0 +1,110 @@
+//! The verdict on a changed schema or exclusion: made here when the agent cannot be asked, and put into words at the
+//! attributes that it is about. The function that decides is `stream_spec::verdict`, the agent's own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use featurestore_proto::{convert, v1};
+use stream_spec::stream::{DirectSchemas, SchemaConfig, StreamSpec};
+use stream_spec::verdict::{Finding, UpdateQuestion, Verdict, verdict};
+use tfplugin::diagnostic::Diagnostic;
+use tfplugin::path::AttributePath;
+use tfplugin::resource::Plan;
+use tfplugin::schema::Schema;
+use tfplugin::value::Value;
+
+use super::model::Declaration;
+use super::{text, words};
+
+const EXCLUDED: &str = "excluded_columns";
+const DIRECT: &str = "schema_config.direct_schemas";
+
+/// The verdict on going from `prior` to `planned`, from what Terraform's state knows: earlier versions are not in it. `None`
+/// if there is nothing to compare, as with a registry.
+pub(super) fn offline(prior: &Declaration, planned: &Declaration) -> Option<Verdict> {
+    let (prior, planned) = (convert::stream_to_spec(&prior.stream).ok()?, convert::stream_to_spec(&planned.stream).ok()?);
+    let history = [direct(&prior)?.clone()];
+    Some(verdict(&UpdateQuestion {
+        history: &history,
+        table_columns: None,
+        deduplication_columns: &prior.ingestion.deduplication_columns,
+        record_type_filter: prior.record_type_filter.as_deref(),
+        excluded: &prior.excluded_columns,
+        new_schemas: direct(&planned)?,
+        new_excluded: &planned.excluded_columns,
+    }))
+}
+
+fn direct(spec: &StreamSpec) -> Option<&DirectSchemas> {
+    match &spec.schemas {
+        SchemaConfig::Direct(direct) => Some(direct),
+        SchemaConfig::Registry(_) => None,
+    }
+}
+
+/// An incompatible change: an error per attribute with one line per path, or replacements if the user asked for them.
+pub(super) fn tell_refusal(schema: &Schema, prior: &Value, reasons: &[Finding], plan: &mut Plan) {
+    let replaces = text(&plan.planned, "schema_update_policy") == "replace";
+    for (attribute, findings) in by_attribute(prior, &plan.planned, reasons) {
+        let path = schema.path(&attribute);
+        if replaces && attribute != EXCLUDED {
+            plan.require_replacement(path);
+            continue;
+        }
+        let detail = format!(
+            "The stream `{}` cannot take this change in place:\n\n{}\n\nWith `schema_update_policy = \"replace\"` Terraform plans a new \
+             stream instead.",
+            text(prior, "name"),
+            words::findings(&findings)
+        );
+        plan.tell(Diagnostic::error("Incompatible Schema Change", detail).at(path));
+    }
+}
+
+/// Reasons by the attribute whose change they refuse: the side's schema if that changes, else the exclusions.
+fn by_attribute<'a>(prior: &Value, planned: &Value, reasons: &'a [Finding]) -> BTreeMap<String, Vec<&'a Finding>> {
+    let mut grouped: BTreeMap<String, Vec<&Finding>> = BTreeMap::new();
+    for reason in reasons {
+        let side = if is_of_key(&reason.path) { "key_schema" } else { "payload_schema" };
+        let path = format!("{DIRECT}.{side}");
+        let attribute = if prior.dig(&path) == planned.dig(&path) { EXCLUDED.to_owned() } else { changed_form(&path, planned) };
+        grouped.entry(attribute).or_default().push(reason);
+    }
+    grouped
+}
+
+fn is_of_key(path: &str) -> bool {
+    path.strip_prefix("key").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// The attribute that holds a side's new schema; the side itself if it has none any more.
+fn changed_form(side: &str, planned: &Value) -> String {
+    let forms = ["json_schema", "avro_schema", "proto_schema"];
+    match forms.iter().find(|form| planned.dig(side).get(form).is_present()) {
+        Some(form) => format!("{side}.{form}"),
+        None => side.to_owned(),
+    }
+}
+
+/// Exclusions change for new rows only; says so with the number of rows that stay as they are.
+pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, plan: &mut Plan) {
+    let set = |value: &Value| value.get(EXCLUDED).elements().iter().filter_map(Value::as_str).map(str::to_owned).collect::<BTreeSet<_>>();
+    let (before, after) = (set(prior), set(&plan.planned));
+    let listed = |paths: Vec<&String>| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    let newly_excluded = listed(after.difference(&before).collect());
+    let newly_included = listed(before.difference(&after).collect());
+    let mut detail = String::new();
+    if !newly_excluded.is_empty() {
+        let rows = table.map(|table| format!(" ({})", words::figures(table))).unwrap_or_default();
+        detail.push_str(&format!(
+            "{newly_excluded}: null in every row that is ingested from now on. Rows already in the table{rows} keep their values: \
+             the change does not remove them. "
+        ));
+    }
+    if !newly_included.is_empty() {
+        detail.push_str(&format!("{newly_included}: filled from now on, and null in the rows that were ingested without. "));
+    }
+    if !detail.is_empty() {
+        let warning = Diagnostic::warning("Exclusions Change New Rows Only", detail.trim_end());
+        plan.tell(warning.at(AttributePath::attributes(EXCLUDED)));
+    }
+}
