@@ -1,15 +1,21 @@
 //! The door for the reconciler: steps that can each be repeated at any point, and a status to read.
+//!
+//! What a source is and how rows get into a table lives in `kafka/`, `stream/` and `table/`; this file only joins them.
+//! Invariant: no step takes anything but a definition and the world, so each may run again after a crash at any point.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stream_spec::name::TableName;
-use stream_spec::stream::{DirectSchemas, StreamOperations, StreamSpec};
-use tokio::sync::watch;
+use stream_spec::stream::{ConnectionConfig, DirectSchemas, StreamOperations, StreamSpec};
 
 use crate::connection::SharedResolver;
 use crate::error::PipelineError;
-use crate::status::PipelineStatus;
-use crate::table::TableState;
+use crate::kafka::pool::ClientPool;
+use crate::limits;
+use crate::stream::RunningStream;
+use crate::table::{TableCareSettings, TableError, TableState, Warehouse};
 
 /// A stream as the store declares it, with everything its pipeline needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,5 +31,108 @@ pub struct StreamDefinition {
     /// Every accepted schema, oldest first, the last in force: the table's columns are their union.
     pub schema_history: Vec<DirectSchemas>,
     /// Exclusions at creation: those columns are not in the table at all.
-    pub excluded_at_creation: std::collections::BTreeSet<String>,
+    pub excluded_at_creation: BTreeSet<String>,
+}
+
+/// What an engine is opened with.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// Folder, or URL of one, that holds every table.
+    pub warehouse: String,
+    /// How often new topics and partitions are looked for, and an idle table is probed.
+    pub discovery_interval: Duration,
+    /// Most bytes of messages in one commit; a full batch is committed before the flush interval is over.
+    pub batch_bytes_max: usize,
+    /// How tables are kept healthy.
+    pub table_care: TableCareSettings,
+}
+
+impl EngineSettings {
+    /// The product's defaults for a warehouse.
+    pub fn new(warehouse: impl Into<String>) -> Self {
+        Self {
+            warehouse: warehouse.into(),
+            discovery_interval: limits::DISCOVERY_INTERVAL,
+            batch_bytes_max: limits::BATCH_BYTES_MAX,
+            table_care: TableCareSettings::default(),
+        }
+    }
+}
+
+/// Runs streams of one warehouse.
+pub struct Engine {
+    shared: Arc<EngineShared>,
+}
+
+/// What every running stream needs of its engine.
+pub(crate) struct EngineShared {
+    pub(crate) settings: EngineSettings,
+    pub(crate) resolver: SharedResolver,
+    pub(crate) warehouse: Warehouse,
+    pub(crate) clients: ClientPool,
+}
+
+impl Engine {
+    /// Opens the warehouse. Contacts no source.
+    pub fn new(settings: EngineSettings, resolver: SharedResolver) -> Result<Arc<Self>, PipelineError> {
+        let warehouse = Warehouse::open(&settings.warehouse)?;
+        let shared = EngineShared {
+            settings,
+            resolver,
+            warehouse,
+            clients: ClientPool::default(),
+        };
+        Ok(Arc::new(Self { shared: Arc::new(shared) }))
+    }
+
+    /// Creates the stream's table: resolves the start positions once and writes them as version 0.
+    ///
+    /// Idempotent: where version 0 of this uid is there, its table's state is the answer and no source is asked.
+    pub async fn provision(&self, definition: &StreamDefinition) -> Result<TableState, PipelineError> {
+        crate::stream::provision::provision(&self.shared, definition).await
+    }
+
+    /// Starts a stream and returns at once. It never fails: whatever is wrong shows in the status.
+    ///
+    /// Must be called inside a Tokio runtime.
+    pub fn start(&self, definition: StreamDefinition) -> RunningStream {
+        RunningStream::spawn(self.shared.clone(), definition)
+    }
+
+    /// Reads the table of a stream that may not be running.
+    pub async fn table_state(&self, table: &TableName, uid: &str) -> Result<TableState, TableError> {
+        self.shared.warehouse.read_state(table, uid).await
+    }
+
+    /// Moves a stream's table to the trash. The stream must be stopped.
+    pub async fn trash(&self, table: &TableName, uid: &str) -> Result<(), TableError> {
+        self.shared.warehouse.trash(table, uid).await
+    }
+
+    /// Moves a stream's table back from the trash.
+    pub async fn restore(&self, table: &TableName, uid: &str) -> Result<(), TableError> {
+        self.shared.warehouse.restore(table, uid).await
+    }
+
+    /// Whether the trash holds the table of this uid.
+    pub async fn in_trash(&self, uid: &str) -> Result<bool, TableError> {
+        self.shared.warehouse.in_trash(uid).await
+    }
+
+    /// Deletes tables that have been in the trash longer than `older_than`; returns their uids.
+    pub async fn purge_trash(&self, older_than: Duration) -> Result<Vec<String>, TableError> {
+        self.shared.warehouse.purge_trash(older_than).await
+    }
+
+    /// Where a table is, for people and readers.
+    pub fn location(&self, table: &TableName) -> String {
+        self.shared.warehouse.location(table)
+    }
+
+    /// Asks the source behind a connection for its cluster's identity, and returns it.
+    pub async fn check_connection(&self, connection: &ConnectionConfig) -> Result<String, PipelineError> {
+        let properties = self.shared.resolver.open(connection).await?;
+        let client = self.shared.clients.visit(&properties, &Default::default()).await?;
+        client.cluster_id().await
+    }
 }

@@ -1,13 +1,15 @@
 //! Runs streams: source → decode → project → exactly-once Delta table.
 //!
-//! `kafka/` alone knows brokers, `table/` alone knows the Delta log. `engine` is the door for the reconciler: it asks for
-//! steps that may each be repeated, and reads a status.
+//! `kafka/` alone knows brokers, `table/` alone knows the Delta log, `stream/` carries records from one to the other.
+//! `engine` is the door for the reconciler: it asks for steps that may each be repeated, and reads a status. Invariant: a
+//! position advances only in the commit that adds its rows.
 
 pub mod connection;
 pub mod engine;
 pub mod error;
-pub mod kafka;
+mod kafka;
 pub mod limits;
 pub mod position;
 pub mod status;
+pub mod stream;
 pub mod table;

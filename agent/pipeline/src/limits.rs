@@ -1,1 +1,88 @@
 //! Every bound of this package, with its reason. Nothing here grows with a table's age.
+//!
+//! The bounds of the table room are in `table/limits.rs`.
+
+use std::time::Duration;
+
+/// New topics and partitions are found within this time (product part K4).
+pub const DISCOVERY_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Bytes of messages that make a full batch: large enough for Parquet files of useful size, small enough that a batch
+/// being gathered, one being decoded and one being written fit in memory for many streams.
+pub const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// How long the thread of a client waits for events before it looks whether the client is still used.
+pub const CLIENT_EVENT_WAIT: Duration = Duration::from_millis(500);
+
+/// Longest wait of a client between two attempts to connect to a broker that is away.
+pub const RECONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Largest response that a client takes. Decompression of zstd grows a buffer threefold and gives up above this limit,
+/// which stalls a partition for ever (confluentinc/librdkafka#5260): far above any batch that a broker holds.
+pub const RESPONSE_BYTES_MAX: usize = 1_000_000_000;
+
+/// Bytes that one fetch asks a broker for, over all its partitions.
+pub const FETCH_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Bytes that one fetch asks for per partition. A larger message is delivered all the same, alone.
+pub const PARTITION_FETCH_BYTES: usize = 2 * 1024 * 1024;
+
+/// Bytes fetched ahead for one stream, over all its partitions: they share one queue, whose size this bounds. Overshoot is
+/// one fetch, [`FETCH_BYTES_MAX`], per broker.
+pub const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Messages fetched ahead for one stream: the client stops fetching at this number, so that many small messages do not
+/// cost more in bookkeeping than in bytes.
+pub const QUEUE_MESSAGES_MAX: usize = 100_000;
+
+/// How long a client waits before it looks again at a queue that was full.
+pub const FULL_QUEUE_WAIT: Duration = Duration::from_millis(20);
+
+/// Longest wait for an answer of a broker: long enough for a broker that restarts, short enough that a create which waits
+/// for it (30 s) still hears the reason.
+pub const SOURCE_ANSWER_WAIT: Duration = Duration::from_secs(10);
+
+/// Messages taken from a client by one call: enough to make the call's cost vanish, few enough that the batch's byte
+/// bound is looked at often.
+pub const TAKE_MESSAGES_MAX: usize = 1_000;
+
+/// Bytes that a gathered message counts beside its key and payload, about what librdkafka keeps for it: a bound on bytes is
+/// then also one on the number of empty messages.
+pub const MESSAGE_OVERHEAD_BYTES: usize = 256;
+
+/// Problems of partitions remembered between two looks at them: a broken topic repeats itself.
+pub const PROBLEMS_NOTED_MAX: usize = 64;
+
+/// Longest wait for a client to stop reading a stream's partitions.
+pub const DETACH_WAIT: Duration = Duration::from_secs(10);
+
+/// Sentences in one condition's message: a stream of a thousand partitions must stay readable.
+pub const CONDITION_SENTENCES_MAX: usize = 5;
+
+/// Longest wait for a stream to commit what is in flight when it is stopped: a broker's answer and a commit fit in it.
+pub const STOP_WAIT: Duration = Duration::from_secs(25);
+
+/// First wait after a failure that may heal; doubled after each one that follows without success.
+pub const RETRY_WAIT_MIN: Duration = Duration::from_millis(500);
+
+/// Longest wait after a failure that may heal.
+pub const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// How often a topic that is missing, or a cluster that is away, is looked for.
+pub const MISSING_TOPIC_WAIT: Duration = Duration::from_secs(5);
+
+/// How soon the cluster is asked when something seems wrong: not at once, because trouble comes in swarms.
+pub const SURVEY_SOON: Duration = Duration::from_millis(500);
+
+/// How long a partition may stand before its end without a record before its client is made anew.
+pub const STALL_PATIENCE_MIN: Duration = Duration::from_secs(60);
+
+/// Longest patience with a partition that a new client does not move.
+pub const STALL_PATIENCE_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// A wait, lengthened by up to a fifth, so that streams which were started together do not ask together.
+pub fn jittered(wait: Duration) -> Duration {
+    // Each hasher is seeded differently; nothing here needs better randomness.
+    let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0u8);
+    wait + wait.mul_f64((random % 1_000) as f64 / 5_000.0)
+}

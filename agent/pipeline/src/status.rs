@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stream_spec::types::Field;
 
+use crate::limits;
 use crate::position::{PartitionId, Position};
 
 /// Coarse state; the reconciler maps it to the stream's public state.
@@ -46,6 +47,43 @@ pub struct PipelineCondition {
     pub reason: String,
     /// For people.
     pub message: String,
+}
+
+/// Condition types, and how a condition is made of several sentences.
+pub mod condition {
+    /// The source answers.
+    pub const SOURCE_REACHABLE: &str = "SourceReachable";
+    /// Every topic that the stream names is there.
+    pub const TOPICS_EXIST: &str = "TopicsExist";
+    /// The records at the stream's positions are there.
+    pub const DATA_AVAILABLE: &str = "DataAvailable";
+    /// Partitions that have records deliver them.
+    pub const PROGRESSING: &str = "Progressing";
+    /// The table's storage works.
+    pub const TABLE_REACHABLE: &str = "TableReachable";
+}
+
+/// A condition with these sentences, shortened to a bound; none without a sentence.
+pub(crate) fn condition(
+    condition_type: &'static str,
+    reason: &str,
+    messages: impl IntoIterator<Item = String>,
+) -> Option<PipelineCondition> {
+    let mut messages = messages.into_iter();
+    let mut message = messages.next()?;
+    for (count, next) in messages.enumerate() {
+        if count + 1 >= limits::CONDITION_SENTENCES_MAX {
+            message.push_str("; and more");
+            break;
+        }
+        message.push_str("; ");
+        message.push_str(&next);
+    }
+    Some(PipelineCondition {
+        condition_type,
+        reason: reason.to_owned(),
+        message,
+    })
 }
 
 /// Snapshot of a running stream.

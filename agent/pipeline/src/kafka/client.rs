@@ -1,0 +1,226 @@
+//! A client of one cluster, shared by streams: what it may be asked, and which topics of it are taken.
+//!
+//! Calls that block go to blocking threads and end within a bound. Invariant: a topic is read by at most one stream of a
+//! client, because a client has one position per partition.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use rdkafka::consumer::Consumer;
+use rdkafka::{Offset, TopicPartitionList};
+use tokio::sync::watch;
+
+use super::consumer::OpenConsumer;
+use super::ffi::{self, NativeError, TopicDescription};
+use super::options::ClientOptions;
+use crate::connection::ClientProperties;
+use crate::error::{PipelineError, Retry};
+use crate::limits;
+use crate::position::PartitionId;
+
+/// Topics as the cluster describes them, as of a moment.
+#[derive(Debug)]
+pub(crate) struct Described {
+    /// The question left at this time: the answer is at least as new.
+    asked_at: Instant,
+    topics: BTreeMap<String, Result<TopicDescription, NativeError>>,
+}
+
+impl Described {
+    /// The topic's description; `None` if it was not asked for.
+    pub(crate) fn topic(&self, name: &str) -> Option<&Result<TopicDescription, NativeError>> {
+        self.topics.get(name)
+    }
+}
+
+/// First offset and end of a partition, as a read-committed reader sees them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AvailableRange {
+    pub(crate) earliest: i64,
+    pub(crate) end: i64,
+}
+
+/// A client of one cluster.
+pub(crate) struct ClusterClient {
+    pub(crate) consumer: Arc<OpenConsumer>,
+    bootstrap_servers: String,
+    /// Topics that a stream reads through this client.
+    claimed: Mutex<BTreeSet<String>>,
+    /// Set when this client must not be given to anyone any more.
+    retired: AtomicBool,
+    /// The last answer about topics. The lock is held while the cluster is asked, so that streams that want to know at
+    /// the same time share one question.
+    described: tokio::sync::Mutex<Option<Result<Arc<Described>, (Instant, NativeError)>>>,
+}
+
+impl ClusterClient {
+    /// Opens a client. Contacts no broker yet.
+    pub(crate) async fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
+        let bootstrap_servers = properties.bootstrap_servers.clone();
+        let (properties, options) = (properties.clone(), options.clone());
+        let consumer = blocking(move || OpenConsumer::open(&properties, &options)).await??;
+        Ok(Arc::new(Self {
+            consumer,
+            bootstrap_servers,
+            claimed: Mutex::default(),
+            retired: AtomicBool::new(false),
+            described: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// Takes the topics for one stream, or none of them if another stream of this client has one, or the client is retired.
+    pub(crate) fn claim(&self, topics: &BTreeSet<String>) -> bool {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_retired() || !claimed.is_disjoint(topics) {
+            return false;
+        }
+        claimed.extend(topics.iter().cloned());
+        true
+    }
+
+    /// Gives topics back.
+    pub(crate) fn release(&self, topics: &BTreeSet<String>) {
+        self.claimed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|topic| !topics.contains(topic));
+    }
+
+    /// From now on, no stream gets this client; those that have it are not touched.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    /// What is wrong with the connection, for a condition; `None` while all is well.
+    pub(crate) fn trouble(&self) -> watch::Receiver<Option<String>> {
+        self.consumer.trouble()
+    }
+
+    /// The address, for messages.
+    pub(crate) fn bootstrap_servers(&self) -> &str {
+        &self.bootstrap_servers
+    }
+
+    /// The cluster's id.
+    pub(crate) async fn cluster_id(&self) -> Result<String, PipelineError> {
+        let consumer = self.consumer.clone();
+        let id = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::SOURCE_ANSWER_WAIT)).await?;
+        match id {
+            Some(id) => {
+                self.consumer.note_answer();
+                Ok(id)
+            }
+            None => Err(self.unreachable("no broker answered in time")),
+        }
+    }
+
+    /// Ids and partitions of topics, as of `not_before` or later. Asks at most once for all streams that wait.
+    pub(crate) async fn describe(&self, topics: &BTreeSet<String>, not_before: Instant) -> Result<Arc<Described>, PipelineError> {
+        let mut last = self.described.lock().await;
+        match &*last {
+            Some(Ok(known)) if known.asked_at >= not_before && topics.iter().all(|topic| known.topics.contains_key(topic)) => {
+                return Ok(known.clone());
+            }
+            Some(Err((asked_at, error))) if *asked_at >= not_before => return Err(self.unreachable(&error.to_string())),
+            _ => {}
+        }
+        let mut wanted: BTreeSet<String> = self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        wanted.extend(topics.iter().cloned());
+        let wanted: Vec<String> = wanted.into_iter().collect();
+        let asked_at = Instant::now();
+        let consumer = self.consumer.clone();
+        let answer = blocking(move || ffi::describe_topics(&consumer, &wanted, limits::SOURCE_ANSWER_WAIT)).await?;
+        match answer {
+            Ok(topics) => {
+                self.consumer.note_answer();
+                let described = Arc::new(Described {
+                    asked_at,
+                    topics: topics.into_iter().collect(),
+                });
+                *last = Some(Ok(described.clone()));
+                Ok(described)
+            }
+            Err(error) => {
+                let refusal = self.unreachable(&error.to_string());
+                *last = Some(Err((asked_at, error)));
+                Err(refusal)
+            }
+        }
+    }
+
+    /// First offsets and read-committed ends. A partition whose leader is away has none.
+    pub(crate) async fn available_ranges(
+        &self,
+        partitions: &[PartitionId],
+    ) -> Result<BTreeMap<PartitionId, AvailableRange>, PipelineError> {
+        let earliest = self.list_offsets(partitions, Offset::Beginning).await?;
+        let ends = self.ends(partitions).await?;
+        let ranges = earliest.into_iter().filter_map(|(partition, earliest)| {
+            let end = *ends.get(&partition)?;
+            Some((partition, AvailableRange { earliest, end }))
+        });
+        Ok(ranges.collect())
+    }
+
+    /// Read-committed ends of partitions whose leader answers.
+    pub(crate) async fn ends(&self, partitions: &[PartitionId]) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
+        self.list_offsets(partitions, Offset::End).await
+    }
+
+    async fn list_offsets(&self, partitions: &[PartitionId], which: Offset) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
+        if partitions.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let mut list = TopicPartitionList::with_capacity(partitions.len());
+        for partition in partitions {
+            list.add_partition_offset(&partition.topic, partition.partition, which)
+                .map_err(|error| self.unreachable(&error.to_string()))?;
+        }
+        let consumer = self.consumer.clone();
+        let answer = blocking(move || consumer.consumer().offsets_for_times(list, limits::SOURCE_ANSWER_WAIT)).await?;
+        let list =
+            answer.map_err(|error| self.unreachable(&error.rdkafka_error_code().map_or(error.to_string(), |code| code.to_string())))?;
+        self.consumer.note_answer();
+        let offsets = list
+            .elements()
+            .into_iter()
+            .filter_map(|element| match (element.error(), element.offset()) {
+                (Ok(()), Offset::Offset(offset)) => Some((
+                    PartitionId {
+                        topic: element.topic().to_owned(),
+                        partition: element.partition(),
+                    },
+                    offset,
+                )),
+                _ => None,
+            });
+        Ok(offsets.collect())
+    }
+
+    /// The source cannot be reached; says where, and why in librdkafka's words.
+    pub(crate) fn unreachable(&self, fallback: &str) -> PipelineError {
+        let trouble = self.consumer.trouble().borrow().clone();
+        let reason = trouble.as_deref().unwrap_or(fallback);
+        PipelineError::Source {
+            reason: "SourceUnreachable",
+            message: format!(
+                "cannot reach Kafka at `{}`: {reason}; check the address, and that the broker is up",
+                self.bootstrap_servers
+            ),
+            retry: Retry::Later,
+        }
+    }
+}
+
+/// Runs a call that blocks in a thread for such calls.
+pub(crate) async fn blocking<Answer: Send + 'static>(call: impl FnOnce() -> Answer + Send + 'static) -> Result<Answer, PipelineError> {
+    tokio::task::spawn_blocking(call).await.map_err(|error| PipelineError::Internal {
+        message: format!("a blocking call ended early: {error}"),
+    })
+}

@@ -1,0 +1,153 @@
+//! One librdkafka consumer: its configuration, its events, and its end.
+//!
+//! Invariant: dropping the last reference never blocks the thread that drops it; closing has a thread of its own.
+
+use std::sync::Arc;
+use std::thread;
+
+use rdkafka::client::ClientContext;
+use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
+use rdkafka::consumer::{BaseConsumer, ConsumerContext};
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use tokio::sync::watch;
+
+use super::options::ClientOptions;
+use crate::connection::ClientProperties;
+use crate::error::{PipelineError, Retry};
+use crate::limits;
+
+/// What librdkafka says by itself, outside any call.
+pub(crate) struct ClientEvents {
+    /// The last thing that went wrong with the connection; `None` while all is well.
+    trouble: watch::Sender<Option<String>>,
+}
+
+impl ClientContext for ClientEvents {
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        match level {
+            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical | RDKafkaLogLevel::Error => {
+                tracing::warn!(facility, message, "librdkafka reports an error");
+            }
+            RDKafkaLogLevel::Warning | RDKafkaLogLevel::Notice => tracing::info!(facility, message, "librdkafka reports"),
+            RDKafkaLogLevel::Info | RDKafkaLogLevel::Debug => tracing::debug!(facility, message, "librdkafka reports"),
+        }
+    }
+
+    fn error(&self, error: KafkaError, reason: &str) {
+        // The news that every broker is down comes after, and says less than, the reason why one of them is.
+        let summary = error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown);
+        self.trouble.send_if_modified(|trouble| {
+            if summary && trouble.is_some() {
+                return false;
+            }
+            *trouble = Some(reason.to_owned());
+            true
+        });
+    }
+}
+
+impl ConsumerContext for ClientEvents {}
+
+/// A consumer that is open for as long as anything refers to it.
+pub(crate) struct OpenConsumer {
+    /// Shared with the thread that serves the events, and with nobody else.
+    consumer: Arc<BaseConsumer<ClientEvents>>,
+    trouble: watch::Sender<Option<String>>,
+}
+
+impl OpenConsumer {
+    /// Makes a consumer and the thread that serves its events. Contacts no broker yet.
+    pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
+        let trouble = watch::Sender::new(None);
+        let events = ClientEvents { trouble: trouble.clone() };
+        let consumer: BaseConsumer<ClientEvents> = configuration(properties, options).create_with_context(events).map_err(refused)?;
+        let consumer = Arc::new(consumer);
+        let served = consumer.clone();
+        thread::Builder::new()
+            .name("kafka-events".into())
+            .spawn(move || serve_events(served))
+            .map_err(|error| PipelineError::Source {
+                reason: "ClientNotStarted",
+                message: format!(
+                    "cannot start a thread for the Kafka client of `{}`: {error}",
+                    properties.bootstrap_servers
+                ),
+                retry: Retry::Later,
+            })?;
+        Ok(Arc::new(Self { consumer, trouble }))
+    }
+
+    /// librdkafka's consumer.
+    pub(crate) fn consumer(&self) -> &BaseConsumer<ClientEvents> {
+        &self.consumer
+    }
+
+    /// What is wrong with the connection, in librdkafka's words; `None` while all is well.
+    pub(crate) fn trouble(&self) -> watch::Receiver<Option<String>> {
+        self.trouble.subscribe()
+    }
+
+    /// Notes that a broker has answered.
+    pub(crate) fn note_answer(&self) {
+        self.trouble.send_if_modified(|trouble| trouble.take().is_some());
+    }
+}
+
+/// Serves logs, errors and token refreshes until the consumer is used by nobody else, then closes it. Closing can take as
+/// long as a broker's time-out, and a bug of librdkafka can make it take for ever (rust-rdkafka#509): so it is done here.
+fn serve_events(consumer: Arc<BaseConsumer<ClientEvents>>) {
+    while Arc::strong_count(&consumer) > 1 {
+        // Records arrive in queues of their own, so there is nothing to return but events, which are served inside.
+        drop(consumer.poll(limits::CLIENT_EVENT_WAIT));
+    }
+}
+
+fn configuration(properties: &ClientProperties, options: &ClientOptions) -> ClientConfig {
+    let mut configuration = ClientConfig::new();
+    for (name, value) in &properties.properties {
+        configuration.set(name, value);
+    }
+    configuration
+        .set("bootstrap.servers", &properties.bootstrap_servers)
+        .set("client.id", "featurestore-agent")
+        .set("enable.auto.commit", "false")
+        .set("enable.auto.offset.store", "false")
+        // A position that is not there is ours to decide about (confluentinc/librdkafka#3745).
+        .set("auto.offset.reset", "error")
+        .set("isolation.level", "read_committed")
+        .set("enable.partition.eof", "false")
+        .set("allow.auto.create.topics", "false")
+        .set("check.crcs", "true")
+        .set("socket.keepalive.enable", "true")
+        .set("log.connection.close", "false")
+        .set("reconnect.backoff.max.ms", limits::RECONNECT_WAIT_MAX.as_millis().to_string())
+        .set("receive.message.max.bytes", limits::RESPONSE_BYTES_MAX.to_string())
+        .set("fetch.max.bytes", limits::FETCH_BYTES_MAX.to_string())
+        .set(
+            "fetch.message.max.bytes",
+            options.partition_fetch_bytes.unwrap_or(limits::PARTITION_FETCH_BYTES).to_string(),
+        )
+        .set("queued.max.messages.kbytes", (limits::QUEUE_BYTES_MAX / 1024).to_string())
+        .set("queued.min.messages", limits::QUEUE_MESSAGES_MAX.to_string())
+        .set("fetch.queue.backoff.ms", limits::FULL_QUEUE_WAIT.as_millis().to_string());
+    if let Some(milliseconds) = options.request_timeout_ms {
+        configuration.set("socket.timeout.ms", milliseconds.to_string());
+    }
+    configuration
+}
+
+/// librdkafka refuses a configuration. Its text repeats values, some of which are secret: only the property is named.
+fn refused(error: KafkaError) -> PipelineError {
+    let message = match &error {
+        KafkaError::ClientConfig(_, _, property, _) => {
+            format!("the Kafka client refuses the property `{property}`; mend the connection's options")
+        }
+        KafkaError::ClientCreation(text) => format!("the Kafka client cannot be made: {text}; mend the connection's options"),
+        _ => "the Kafka client cannot be made; mend the connection's options".to_owned(),
+    };
+    PipelineError::Source {
+        reason: "ConnectionRefused",
+        message,
+        retry: Retry::No,
+    }
+}

@@ -1,0 +1,16 @@
+//! The only room that knows Kafka brokers.
+//!
+//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan` decides, without I/O, where partitions go on;
+//! `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
+//! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, seeks nowhere.
+
+pub(crate) mod batch;
+pub(crate) mod client;
+pub(crate) mod consumer;
+mod ffi;
+pub(crate) mod open;
+pub(crate) mod options;
+pub(crate) mod plan;
+pub(crate) mod pool;
+pub(crate) mod source;
+pub(crate) mod topics;

@@ -1,0 +1,228 @@
+//! From a recorded table state to partitions that can be read: the steps in order, each decided by `plan`.
+//!
+//! Invariant: what a commit must record before it is read (new partitions, restarted topics, moved positions) is handed
+//! out first; reading starts only with [`Opening::attach`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use stream_spec::stream::{KafkaSource as KafkaSourceSpec, OnDataLoss};
+
+use super::client::{AvailableRange, ClusterClient};
+use super::options::KafkaOptions;
+use super::plan::{self, AttachPlan, LossDecision};
+use super::pool::{ClientLease, ClientPool};
+use super::source::{BatchBounds, KafkaSource};
+use super::topics::{self, TopicState};
+use crate::connection::ClientProperties;
+use crate::error::{PipelineError, Retry};
+use crate::position::{PartitionId, Position, Positions};
+use crate::status::{PipelineCondition, condition};
+use crate::table::{SourceIdentity, TableState};
+
+/// What a stream is opened with.
+pub(crate) struct OpenRequest<'a> {
+    pub(crate) source: &'a KafkaSourceSpec,
+    pub(crate) on_data_loss: OnDataLoss,
+    pub(crate) table: &'a TableState,
+    /// Partitions whose recorded position the broker refused.
+    pub(crate) out_of_range: &'a BTreeSet<PartitionId>,
+    pub(crate) batch_bytes_max: usize,
+}
+
+/// A source that is ready to be read, once `record` is committed.
+pub(crate) struct Opening {
+    lease: ClientLease,
+    options: KafkaOptions,
+    batch_bytes_max: usize,
+    /// Topics as they were found.
+    pub(crate) topics: BTreeMap<String, TopicState>,
+    /// Positions and identity to commit first; `None` when the table has them.
+    pub(crate) record: Option<(Positions, SourceIdentity)>,
+    /// Where each partition is read from.
+    pub(crate) attach: Positions,
+    /// Partitions that are not read, and why.
+    pub(crate) held: BTreeMap<PartitionId, String>,
+    /// What is not as it should be.
+    pub(crate) conditions: Vec<PipelineCondition>,
+    /// Ends of partitions, as a read-committed reader sees them.
+    pub(crate) ends: BTreeMap<PartitionId, i64>,
+}
+
+impl Opening {
+    /// Asks the cluster and decides. Reads no record, changes nothing.
+    pub(crate) async fn prepare(
+        clients: &ClientPool,
+        properties: &ClientProperties,
+        request: OpenRequest<'_>,
+    ) -> Result<Self, PipelineError> {
+        let options = KafkaOptions::parse(request.source)?;
+        let subscribed = topics::subscribed(request.source)?;
+        let lease = clients.lease(properties, &options.client, subscribed.clone()).await?;
+        let client = lease.client().clone();
+        check_cluster(&client, request.table).await?;
+        let found = topics::look_up(&client, &subscribed, Instant::now()).await?;
+        let plan = plan::attach(&found, &request.table.positions, &request.table.source);
+        let ranges = client.available_ranges(&partitions_of(&plan)).await?;
+        let mut opening = Self {
+            lease,
+            options,
+            batch_bytes_max: request.batch_bytes_max,
+            topics: found,
+            record: None,
+            attach: Positions::new(),
+            held: BTreeMap::new(),
+            conditions: Vec::new(),
+            ends: ranges.iter().map(|(partition, range)| (partition.clone(), range.end)).collect(),
+        };
+        opening.decide(&client, plan, &ranges, &request);
+        Ok(opening)
+    }
+
+    fn decide(
+        &mut self,
+        client: &ClusterClient,
+        plan: AttachPlan,
+        ranges: &BTreeMap<PartitionId, AvailableRange>,
+        request: &OpenRequest<'_>,
+    ) {
+        let recorded = &request.table.positions;
+        let mut moved = Positions::new();
+        let mut identity = request.table.source.clone();
+        identity.topic_ids.extend(plan.new_topic_ids);
+        for (partition, position) in plan.resume {
+            let reported = request.out_of_range.contains(&partition);
+            let decision = ranges
+                .get(&partition)
+                .map(|range| (*range, plan::decide_loss(position, *range, reported, request.on_data_loss)));
+            match decision {
+                Some((range, LossDecision::Hold)) => {
+                    drop(self.held.insert(partition.clone(), plan::lost_message(&partition, position, range)))
+                }
+                Some((range, LossDecision::Move(next))) => {
+                    tracing::warn!(
+                        topic = partition.topic,
+                        partition = partition.partition,
+                        wanted = position.next_offset,
+                        earliest = range.earliest,
+                        end = range.end,
+                        next = next.next_offset,
+                        "records are gone before they were read; reading goes on elsewhere"
+                    );
+                    moved.insert(partition, next);
+                }
+                // Without a leader there is no range; the client waits for one.
+                Some((_, LossDecision::Resume)) | None => drop(self.attach.insert(partition, position)),
+            }
+        }
+        for partition in plan.appeared {
+            // Without a leader its first offset is not known: the next discovery looks again.
+            if let Some(range) = ranges.get(&partition) {
+                moved.insert(
+                    partition,
+                    Position {
+                        next_offset: range.earliest,
+                        epoch: 0,
+                    },
+                );
+            }
+        }
+        for recreated in &plan.recreated {
+            let Some(positions) = plan::restart(recreated, recorded, ranges, request.on_data_loss) else {
+                let message = plan::recreated_message(recreated, recorded, ranges);
+                let partitions = recorded.keys().filter(|partition| partition.topic == recreated.topic);
+                self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
+                continue;
+            };
+            tracing::warn!(
+                topic = recreated.topic,
+                recorded_id = recreated.recorded_id,
+                id = recreated.id,
+                "a topic was created again; it is read anew"
+            );
+            identity.topic_ids.insert(recreated.topic.clone(), recreated.id.clone());
+            moved.extend(positions);
+        }
+        let existing = |partition: &PartitionId| match self.topics.get(&partition.topic) {
+            Some(TopicState::Found(found)) => found.partitions.contains(&partition.partition),
+            _ => false,
+        };
+        self.attach.extend(
+            moved
+                .iter()
+                .filter(|(partition, _)| existing(partition))
+                .map(|(partition, position)| (partition.clone(), *position)),
+        );
+        if !moved.is_empty() || identity != request.table.source {
+            self.record = Some((moved, identity));
+        }
+        self.conditions = conditions(client, &plan.missing, &plan.refused, &self.held);
+    }
+
+    /// Starts reading.
+    pub(crate) async fn attach(self) -> Result<KafkaSource, PipelineError> {
+        let bounds = BatchBounds {
+            bytes_max: self.batch_bytes_max,
+            records_max: self.options.batch_records_max.unwrap_or(usize::MAX),
+        };
+        KafkaSource::attach(self.lease, &self.attach, bounds, self.options.include_headers).await
+    }
+}
+
+/// Refuses another cluster than the one that the positions belong to.
+async fn check_cluster(client: &ClusterClient, table: &TableState) -> Result<(), PipelineError> {
+    let id = client.cluster_id().await?;
+    match &table.source.cluster_id {
+        Some(recorded) if *recorded != id => Err(PipelineError::Source {
+            reason: "ClusterChanged",
+            message: format!(
+                "the Kafka cluster at `{}` has the id `{id}`, and the stream's positions belong to the cluster `{recorded}`; point the connection \
+                 back at that cluster, or make a new stream",
+                client.bootstrap_servers()
+            ),
+            retry: Retry::No,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn partitions_of(plan: &AttachPlan) -> Vec<PartitionId> {
+    let recreated = plan.recreated.iter().flat_map(|recreated| {
+        recreated.partitions.iter().map(|partition| PartitionId {
+            topic: recreated.topic.clone(),
+            partition: *partition,
+        })
+    });
+    plan.resume
+        .keys()
+        .cloned()
+        .chain(plan.appeared.iter().cloned())
+        .chain(recreated)
+        .collect()
+}
+
+fn conditions(
+    client: &ClusterClient,
+    missing: &[String],
+    refused: &BTreeMap<String, String>,
+    held: &BTreeMap<PartitionId, String>,
+) -> Vec<PipelineCondition> {
+    let mut conditions = Vec::new();
+    let absent = missing.iter().map(|topic| topics::missing_message(client, topic));
+    let unavailable = refused.iter().map(|(topic, why)| topics::refused_message(client, topic, why));
+    let reason = if missing.is_empty() { "TopicRefused" } else { "TopicMissing" };
+    conditions.extend(condition(condition::TOPICS_EXIST, reason, absent.chain(unavailable)));
+    let messages: BTreeSet<&String> = held.values().collect();
+    conditions.extend(condition(condition::DATA_AVAILABLE, "DataLoss", messages.into_iter().cloned()));
+    conditions
+}
+
+/// True when a cluster's topics differ from what was opened, so that the stream must be opened anew.
+pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<String, TopicState>) -> bool {
+    now.iter().any(|(topic, now)| match (before.get(topic), now) {
+        (Some(TopicState::Found(before)), TopicState::Found(now)) => before != now,
+        (_, TopicState::Found(_)) | (Some(TopicState::Found(_)), TopicState::Missing) => true,
+        // A topic that the cluster does not tell about just now may be as it was.
+        _ => false,
+    })
+}

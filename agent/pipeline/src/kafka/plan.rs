@@ -1,0 +1,188 @@
+//! Decides where each partition goes on, from what the table records and what the cluster has. No I/O.
+//!
+//! Invariant: a position that the table records is followed exactly, or not at all and said so; only `on_data_loss` other
+//! than `fail` moves it, and only when the records at it are gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stream_spec::stream::OnDataLoss;
+
+use super::client::AvailableRange;
+use super::topics::TopicState;
+use crate::position::{PartitionId, Position, Positions};
+use crate::table::SourceIdentity;
+
+/// What is to be done with each subscribed topic and its partitions.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct AttachPlan {
+    /// Partitions whose recorded position is in this incarnation of their topic.
+    pub(crate) resume: Positions,
+    /// Partitions that are new; they start at their earliest record.
+    pub(crate) appeared: BTreeSet<PartitionId>,
+    /// Topics that were deleted and created again since the recorded positions.
+    pub(crate) recreated: Vec<RecreatedTopic>,
+    /// Topics that the cluster does not have.
+    pub(crate) missing: Vec<String>,
+    /// Topics that the cluster cannot tell about now, and why.
+    pub(crate) refused: BTreeMap<String, String>,
+    /// Ids of topics that are new.
+    pub(crate) new_topic_ids: BTreeMap<String, String>,
+}
+
+/// A topic whose id is not the recorded one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct RecreatedTopic {
+    pub(crate) topic: String,
+    pub(crate) recorded_id: String,
+    pub(crate) id: String,
+    pub(crate) partitions: Vec<i32>,
+}
+
+/// Compares the cluster's topics with the recorded ones.
+pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions, identity: &SourceIdentity) -> AttachPlan {
+    let mut plan = AttachPlan::default();
+    for (topic, state) in topics {
+        let found = match state {
+            TopicState::Found(found) => found,
+            TopicState::Missing => {
+                plan.missing.push(topic.clone());
+                continue;
+            }
+            TopicState::Refused(why) => {
+                plan.refused.insert(topic.clone(), why.clone());
+                continue;
+            }
+        };
+        match identity.topic_ids.get(topic) {
+            Some(recorded_id) if *recorded_id != found.id => {
+                plan.recreated.push(RecreatedTopic {
+                    topic: topic.clone(),
+                    recorded_id: recorded_id.clone(),
+                    id: found.id.clone(),
+                    partitions: found.partitions.clone(),
+                });
+                continue;
+            }
+            Some(_) => {}
+            None => drop(plan.new_topic_ids.insert(topic.clone(), found.id.clone())),
+        }
+        for partition in &found.partitions {
+            let partition = PartitionId {
+                topic: topic.clone(),
+                partition: *partition,
+            };
+            match recorded.get(&partition) {
+                Some(position) => drop(plan.resume.insert(partition, *position)),
+                None => drop(plan.appeared.insert(partition)),
+            }
+        }
+    }
+    plan
+}
+
+/// Positions from which a re-created topic is read, each one epoch after the recorded one, or `None` while it is held.
+///
+/// A recorded partition that the new topic lacks goes to its offset 0, so that no position of the old topic is left over
+/// for the day on which the new topic gets that partition.
+pub(crate) fn restart(
+    recreated: &RecreatedTopic,
+    recorded: &Positions,
+    ranges: &BTreeMap<PartitionId, AvailableRange>,
+    policy: OnDataLoss,
+) -> Option<Positions> {
+    let start = |range: &AvailableRange| match policy {
+        OnDataLoss::Fail => None,
+        OnDataLoss::Earliest => Some(range.earliest),
+        OnDataLoss::Latest => Some(range.end),
+    };
+    let mut positions = Positions::new();
+    for (partition, position) in recorded.iter().filter(|(partition, _)| partition.topic == recreated.topic) {
+        positions.insert(
+            partition.clone(),
+            Position {
+                next_offset: 0,
+                epoch: position.epoch + 1,
+            },
+        );
+    }
+    for number in &recreated.partitions {
+        let partition = PartitionId {
+            topic: recreated.topic.clone(),
+            partition: *number,
+        };
+        // A partition whose leader is away has no range: the topic is restarted when all of it can be.
+        let next_offset = start(ranges.get(&partition)?)?;
+        let epoch = recorded.get(&partition).map_or(0, |position| position.epoch + 1);
+        positions.insert(partition, Position { next_offset, epoch });
+    }
+    Some(positions)
+}
+
+/// What becomes of a partition whose recorded position is not available.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LossDecision {
+    /// The position is available after all.
+    Resume,
+    /// Nothing is read until someone decides.
+    Hold,
+    /// Goes on there.
+    Move(Position),
+}
+
+/// Decides about a position by the range that the broker has. `reported` says that the broker refused the position;
+/// without it only the start of the range counts, because the end that a new leader tells may lag behind.
+pub(crate) fn decide_loss(position: Position, range: AvailableRange, reported: bool, policy: OnDataLoss) -> LossDecision {
+    let lost = position.next_offset < range.earliest || (reported && position.next_offset > range.end);
+    if !lost {
+        return LossDecision::Resume;
+    }
+    let next_offset = match policy {
+        OnDataLoss::Fail => return LossDecision::Hold,
+        OnDataLoss::Earliest => range.earliest,
+        OnDataLoss::Latest => range.end,
+    };
+    // A transaction's version only grows within one epoch.
+    let epoch = if next_offset < position.next_offset {
+        position.epoch + 1
+    } else {
+        position.epoch
+    };
+    LossDecision::Move(Position { next_offset, epoch })
+}
+
+/// Sentence about a re-created topic that is held.
+pub(crate) fn recreated_message(
+    recreated: &RecreatedTopic,
+    recorded: &Positions,
+    ranges: &BTreeMap<PartitionId, AvailableRange>,
+) -> String {
+    let wanted: Vec<String> = recorded
+        .iter()
+        .filter(|(partition, _)| partition.topic == recreated.topic)
+        .map(|(partition, position)| {
+            let available = ranges
+                .get(partition)
+                .map_or("nothing".to_owned(), |range| format!("{} to {}", range.earliest, range.end));
+            format!(
+                "partition {}: wanted offset {}, available {available}",
+                partition.partition, position.next_offset
+            )
+        })
+        .collect();
+    format!(
+        "the topic `{}` was deleted and created again (id {} became {}); {}; set `on_data_loss` to `earliest` or `latest` to read the new topic",
+        recreated.topic,
+        recreated.recorded_id,
+        recreated.id,
+        wanted.join("; "),
+    )
+}
+
+/// Sentence about a partition whose position is gone, and which is held.
+pub(crate) fn lost_message(partition: &PartitionId, position: Position, range: AvailableRange) -> String {
+    format!(
+        "topic `{}` partition {}: wanted offset {}, available {} to {}; records are gone before they were read; set `on_data_loss` to \
+         `earliest` or `latest` to go on",
+        partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
+    )
+}

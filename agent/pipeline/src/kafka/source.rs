@@ -1,0 +1,342 @@
+//! Reads a stream's partitions: takes records as they come, knows the position after them, and sees what goes wrong.
+//!
+//! Nothing here waits for a table. Invariant: the positions of a batch cover exactly the records that were taken; a
+//! partition that reported an error is counted by its records alone.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Instant;
+
+use rdkafka::TopicPartitionList;
+use rdkafka::error::RDKafkaErrorCode;
+
+use super::batch::{Run, SourceBatch};
+use super::client::{ClusterClient, blocking};
+use super::ffi::{self, Message, MessageBatch, MessageQueue, NativeError, TopicHandle};
+use super::pool::ClientLease;
+use crate::error::{PipelineError, Retry};
+use crate::limits;
+use crate::position::{PartitionId, Position, Positions};
+
+/// What a partition reported instead of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PartitionProblem {
+    /// The wanted offset is not there.
+    OutOfRange(PartitionId),
+    /// The topic, or the partition, is not there any more, or is another one.
+    Unknown(PartitionId),
+    /// Anything else, in librdkafka's words; reading may go on by itself.
+    Other(PartitionId, String),
+}
+
+/// How much of a batch may be gathered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BatchBounds {
+    pub(crate) bytes_max: usize,
+    pub(crate) records_max: usize,
+}
+
+/// One partition that is being read.
+struct Slot {
+    partition: PartitionId,
+    /// The position after the last record that was taken.
+    position: Position,
+    /// The position of the last batch.
+    cut_offset: i64,
+    /// False after an error, which librdkafka counts as if it were a record.
+    position_is_exact: bool,
+}
+
+/// What makes records arrive; ends in a blocking thread.
+struct Attachment {
+    partitions: Vec<(String, i32)>,
+    handles: BTreeMap<String, TopicHandle>,
+    queue: Arc<MessageQueue>,
+    lease: ClientLease,
+}
+
+/// The partitions of one stream.
+pub(crate) struct KafkaSource {
+    client: Arc<ClusterClient>,
+    queue: Arc<MessageQueue>,
+    /// `None` once it is closed.
+    attachment: Option<Attachment>,
+    slots: Vec<Slot>,
+    /// The slots' partitions, for batches and for asking positions: same order.
+    partitions: Arc<[PartitionId]>,
+    partition_list: TopicPartitionList,
+    /// Slot of a topic's token and partition, learnt from the first record of each.
+    slot_of: HashMap<(usize, i32), usize>,
+    gathered: Gathered,
+    problems: Vec<PartitionProblem>,
+    bounds: BatchBounds,
+    include_headers: bool,
+}
+
+#[derive(Default)]
+struct Gathered {
+    messages: Vec<MessageBatch>,
+    runs: Vec<Run>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl KafkaSource {
+    /// Starts reading partitions at their positions.
+    pub(crate) async fn attach(
+        lease: ClientLease,
+        positions: &Positions,
+        bounds: BatchBounds,
+        include_headers: bool,
+    ) -> Result<Self, PipelineError> {
+        let client = lease.client().clone();
+        let queue = Arc::new(MessageQueue::new(&client.consumer).map_err(not_started)?);
+        let partitions: Arc<[PartitionId]> = positions.keys().cloned().collect();
+        let mut partition_list = TopicPartitionList::with_capacity(partitions.len());
+        for partition in partitions.iter() {
+            partition_list.add_partition(&partition.topic, partition.partition);
+        }
+        let slots = positions.iter().map(|(partition, position)| Slot {
+            partition: partition.clone(),
+            position: *position,
+            cut_offset: position.next_offset,
+            position_is_exact: true,
+        });
+        let mut source = Self {
+            slots: slots.collect(),
+            attachment: Some(Attachment {
+                partitions: Vec::new(),
+                handles: BTreeMap::new(),
+                queue: queue.clone(),
+                lease,
+            }),
+            client,
+            queue,
+            partitions,
+            partition_list,
+            slot_of: HashMap::new(),
+            gathered: Gathered::default(),
+            problems: Vec::new(),
+            bounds,
+            include_headers,
+        };
+        if let Err(error) = source.start() {
+            source.close().await;
+            return Err(not_started(error));
+        }
+        Ok(source)
+    }
+
+    fn start(&mut self) -> Result<(), NativeError> {
+        let Some(attachment) = &mut self.attachment else { return Ok(()) };
+        for slot in &self.slots {
+            let topic = &slot.partition.topic;
+            if !attachment.handles.contains_key(topic) {
+                attachment
+                    .handles
+                    .insert(topic.clone(), TopicHandle::new(&self.client.consumer, topic)?);
+            }
+            if let Some(handle) = attachment.handles.get(topic) {
+                handle.start(slot.partition.partition, slot.position.next_offset, &self.queue)?;
+                attachment.partitions.push((topic.clone(), slot.partition.partition));
+            }
+        }
+        Ok(())
+    }
+
+    /// The client that reads.
+    pub(crate) fn client(&self) -> &Arc<ClusterClient> {
+        &self.client
+    }
+
+    /// The partitions that are read.
+    pub(crate) fn partitions(&self) -> &Arc<[PartitionId]> {
+        &self.partitions
+    }
+
+    /// Returns when something arrived after the queue was found empty. Cancel safe.
+    ///
+    /// Borrowed mutably because gathered messages may go to another thread but not be looked at from two.
+    pub(crate) async fn filled(&mut self) {
+        self.queue.filled().await;
+    }
+
+    /// True when no more may be gathered before the next cut.
+    pub(crate) fn is_full(&self) -> bool {
+        self.gathered.bytes >= self.bounds.bytes_max || self.gathered.rows >= self.bounds.records_max
+    }
+
+    /// Records gathered since the last cut.
+    pub(crate) fn gathered_rows(&self) -> usize {
+        self.gathered.rows
+    }
+
+    /// Takes what has arrived, until nothing is left (true) or the batch is full (false). Never waits.
+    pub(crate) fn take(&mut self) -> bool {
+        while !self.is_full() {
+            let room = self
+                .bounds
+                .records_max
+                .saturating_sub(self.gathered.rows)
+                .min(limits::TAKE_MESSAGES_MAX);
+            let mut messages = self.queue.take(room);
+            let emptied = messages.len() < room;
+            messages.retain(|message| self.admit(message));
+            if messages.len() > 0 {
+                self.gathered.messages.push(messages);
+            }
+            if emptied {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Counts one message; false for what is no record of ours.
+    fn admit(&mut self, message: Message<'_>) -> bool {
+        if let Some(error) = message.error() {
+            self.note_problem(message, &error);
+            return false;
+        }
+        let key = (message.topic_token(), message.partition());
+        let known = match self.slot_of.get(&key) {
+            Some(slot) => Some(*slot),
+            None => self.learn_slot(message, key),
+        };
+        let Some(index) = known else { return false };
+        let Some(slot) = self.slots.get_mut(index) else { return false };
+        if message.offset() < slot.position.next_offset {
+            // Taken before: never twice, whatever the client does.
+            return false;
+        }
+        slot.position.next_offset = message.offset() + 1;
+        self.gathered.rows += 1;
+        self.gathered.bytes +=
+            message.payload().map_or(0, <[u8]>::len) + message.key().map_or(0, <[u8]>::len) + limits::MESSAGE_OVERHEAD_BYTES;
+        match self.gathered.runs.last_mut() {
+            Some(run) if run.partition == index => run.rows += 1,
+            _ => self.gathered.runs.push(Run { partition: index, rows: 1 }),
+        }
+        true
+    }
+
+    fn learn_slot(&mut self, message: Message<'_>, key: (usize, i32)) -> Option<usize> {
+        let topic = message.topic();
+        let index = self
+            .slots
+            .iter()
+            .position(|slot| slot.partition.partition == key.1 && slot.partition.topic == topic)?;
+        self.slot_of.insert(key, index);
+        Some(index)
+    }
+
+    fn note_problem(&mut self, message: Message<'_>, error: &NativeError) {
+        let partition = PartitionId {
+            topic: message.topic(),
+            partition: message.partition(),
+        };
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.partition == partition) {
+            slot.position_is_exact = false;
+        }
+        let problem = match error.code {
+            RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange => PartitionProblem::OutOfRange(partition),
+            RDKafkaErrorCode::UnknownPartition
+            | RDKafkaErrorCode::UnknownTopic
+            | RDKafkaErrorCode::UnknownTopicOrPartition
+            | RDKafkaErrorCode::UnknownTopicId => PartitionProblem::Unknown(partition),
+            _ => PartitionProblem::Other(partition, error.to_string()),
+        };
+        if self.problems.len() < limits::PROBLEMS_NOTED_MAX {
+            self.problems.push(problem);
+        }
+    }
+
+    /// What partitions reported since the last call.
+    pub(crate) fn take_problems(&mut self) -> Vec<PartitionProblem> {
+        std::mem::take(&mut self.problems)
+    }
+
+    /// Every partition's position after what was taken, transaction markers included.
+    pub(crate) fn positions(&mut self) -> impl Iterator<Item = (&PartitionId, Position)> {
+        let mut exact = Vec::with_capacity(self.slots.len());
+        ffi::read_positions(&self.client.consumer, &self.partition_list, &mut exact);
+        for (slot, offset) in self.slots.iter_mut().zip(exact) {
+            // Behind the last record there may be markers and aborted records: they are passed, never waited for.
+            if let Some(offset) = offset.filter(|offset| slot.position_is_exact && *offset > slot.position.next_offset) {
+                slot.position.next_offset = offset;
+            }
+        }
+        self.slots.iter().map(|slot| (&slot.partition, slot.position))
+    }
+
+    /// Ends the batch: what was gathered, with the positions of all partitions that moved.
+    pub(crate) fn cut(&mut self) -> SourceBatch {
+        drop(self.positions());
+        let mut positions = Positions::new();
+        for slot in &mut self.slots {
+            if slot.position.next_offset > slot.cut_offset {
+                slot.cut_offset = slot.position.next_offset;
+                positions.insert(slot.partition.clone(), slot.position);
+            }
+        }
+        let gathered = std::mem::take(&mut self.gathered);
+        SourceBatch {
+            messages: gathered.messages,
+            runs: gathered.runs,
+            partitions: self.partitions.clone(),
+            rows: gathered.rows,
+            positions,
+            taken_until: Instant::now(),
+            include_headers: self.include_headers,
+        }
+    }
+
+    /// Stops reading. Bounded in time; a client that does not stop in time is given to nobody any more.
+    pub(crate) async fn close(mut self) {
+        let Some(attachment) = self.attachment.take() else { return };
+        let stopped = tokio::time::timeout(limits::DETACH_WAIT, blocking(move || attachment.stop())).await;
+        if stopped.is_err() {
+            tracing::warn!(
+                bootstrap_servers = self.client.bootstrap_servers(),
+                "a kafka client does not stop reading"
+            );
+            self.client.retire();
+        }
+    }
+}
+
+impl Drop for KafkaSource {
+    fn drop(&mut self) {
+        // Only a task that is aborted comes here with an attachment.
+        if let Some(attachment) = self.attachment.take() {
+            self.client.retire();
+            drop(
+                std::thread::Builder::new()
+                    .name("kafka-stop".into())
+                    .spawn(move || attachment.stop()),
+            );
+        }
+    }
+}
+
+impl Attachment {
+    /// Blocks until every partition is stopped, then gives the topics back.
+    fn stop(self) {
+        for (topic, partition) in &self.partitions {
+            if let Some(Err(error)) = self.handles.get(topic).map(|handle| handle.stop(*partition)) {
+                tracing::debug!(topic, partition, %error, "a partition was stopped with an error");
+            }
+        }
+        drop(self.handles);
+        drop(self.queue);
+        drop(self.lease);
+    }
+}
+
+fn not_started(error: NativeError) -> PipelineError {
+    PipelineError::Source {
+        reason: "ReadNotStarted",
+        message: format!("the Kafka client does not start to read: {error}"),
+        retry: Retry::Later,
+    }
+}

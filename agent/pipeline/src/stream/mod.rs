@@ -1,0 +1,86 @@
+//! One running stream: source → decode → project → append, and the commands that reach it.
+//!
+//! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `stages` are batches on their
+//! way into the table, `rows` makes columns of messages, `board` is the status. Invariant: every command ends in the same
+//! way, by committing what was read and starting again from what the table records.
+
+pub(crate) mod board;
+pub(crate) mod project;
+pub(crate) mod provision;
+pub(crate) mod rows;
+pub(crate) mod run;
+pub(crate) mod session;
+pub(crate) mod stages;
+pub(crate) mod stalls;
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::engine::{EngineShared, StreamDefinition};
+use crate::limits;
+use crate::status::PipelineStatus;
+use board::Board;
+use run::Runner;
+
+/// What a stream is told: always the latest word, never a queue of them.
+#[derive(Clone)]
+pub(crate) struct Desired {
+    pub(crate) definition: Arc<StreamDefinition>,
+    pub(crate) stop: bool,
+}
+
+/// A stream that was started. Dropping it ends it without a last commit; nothing is lost, what was in flight is read again.
+pub struct RunningStream {
+    desired: watch::Sender<Desired>,
+    status: watch::Receiver<PipelineStatus>,
+    task: Option<JoinHandle<()>>,
+}
+
+impl RunningStream {
+    pub(crate) fn spawn(shared: Arc<EngineShared>, definition: StreamDefinition) -> Self {
+        let (desired, told) = watch::channel(Desired {
+            definition: Arc::new(definition),
+            stop: false,
+        });
+        let (board, status) = Board::new();
+        let task = tokio::spawn(Runner::new(shared, told, board).run());
+        Self {
+            desired,
+            status,
+            task: Some(task),
+        }
+    }
+
+    /// The stream's status, as it changes.
+    pub fn status(&self) -> watch::Receiver<PipelineStatus> {
+        self.status.clone()
+    }
+
+    /// Puts another definition of the same uid in force: between two batches, from the exact position, straight to the
+    /// latest of several. In force when the status shows its generation. Also wakes a stream that failed.
+    pub fn redefine(&self, definition: StreamDefinition) {
+        self.desired.send_modify(|desired| desired.definition = Arc::new(definition));
+    }
+
+    /// Commits what is in flight and ends; returns when nothing of the stream runs any more. Bounded in time: a commit that
+    /// does not come through is given up, and its records are read again by the next run.
+    pub async fn stop(mut self) {
+        self.desired.send_modify(|desired| desired.stop = true);
+        let Some(mut task) = self.task.take() else { return };
+        if tokio::time::timeout(limits::STOP_WAIT, &mut task).await.is_err() {
+            tracing::warn!(stream = %self.desired.borrow().definition.spec.name, "a stream did not stop in time and was ended");
+            task.abort();
+            drop(task.await);
+        }
+    }
+}
+
+impl Drop for RunningStream {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}

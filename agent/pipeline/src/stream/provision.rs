@@ -1,0 +1,79 @@
+//! Makes a stream's table: version 0, with the start positions.
+//!
+//! Invariant: start positions are resolved before version 0 is written and never again (product part K3).
+
+use stream_spec::stream::{DirectSchemas, SchemaConfig, SourceConfig};
+use stream_spec::table;
+use stream_spec::types::Field;
+
+use super::rows::RowMaker;
+use crate::engine::{EngineShared, StreamDefinition};
+use crate::error::PipelineError;
+use crate::kafka::options::KafkaOptions;
+use crate::kafka::topics;
+use crate::table::{NewTable, TableError, TableState};
+
+/// Creates the table, or returns the state of the one that was created before.
+pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefinition) -> Result<TableState, PipelineError> {
+    let name = &definition.spec.ingestion.destination;
+    match shared.warehouse.read_state(name, &definition.uid).await {
+        Ok(state) => return Ok(state),
+        Err(TableError::Gone { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let columns = columns(definition)?;
+    // Refused here rather than by the first run: what cannot be decoded makes no table.
+    drop(RowMaker::compile(definition)?);
+    let source = kafka_source(definition)?;
+    let options = KafkaOptions::parse(source)?;
+    let properties = shared.resolver.open(&definition.spec.connection).await?;
+    let client = shared.clients.visit(&properties, &options.client).await?;
+    let (positions, source) = topics::start_positions(&client, source, &options).await?;
+    let table = NewTable {
+        name: name.clone(),
+        stream_uid: definition.uid.clone(),
+        generation: definition.generation,
+        columns,
+        positions,
+        source,
+        history: shared.settings.table_care.history,
+    };
+    Ok(shared.warehouse.create(table).await?)
+}
+
+/// The table's columns by the whole history of the definition.
+pub(crate) fn columns(definition: &StreamDefinition) -> Result<Vec<Field>, PipelineError> {
+    table::columns_of_history(
+        &definition.spec.source,
+        &definition.schema_history,
+        &definition.excluded_at_creation,
+    )
+    .map_err(|violations| {
+        let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        PipelineError::Definition {
+            message: violations.join("; "),
+        }
+    })
+}
+
+/// The Kafka source, or the refusal of another kind.
+pub(crate) fn kafka_source(definition: &StreamDefinition) -> Result<&stream_spec::stream::KafkaSource, PipelineError> {
+    match &definition.spec.source {
+        SourceConfig::Kafka(kafka) => Ok(kafka),
+        SourceConfig::Kinesis(_) => Err(unsupported("kinesis_stream_config", "kafka_stream_config")),
+    }
+}
+
+/// The schemas in force, or the refusal of a registry.
+pub(crate) fn direct_schemas(definition: &StreamDefinition) -> Result<&DirectSchemas, PipelineError> {
+    match &definition.spec.schemas {
+        SchemaConfig::Direct(schemas) => Ok(schemas),
+        SchemaConfig::Registry(_) => Err(unsupported("schema_registry_config", "direct_schemas")),
+    }
+}
+
+fn unsupported(field: &str, instead: &str) -> PipelineError {
+    PipelineError::Definition {
+        message: format!("`{field}` is not supported by this agent; use `{instead}`"),
+    }
+}

@@ -1,0 +1,127 @@
+//! Makes table rows of a batch of messages: decode both sides, drop what is excluded, add the metadata columns.
+//!
+//! Pure computation, run in a blocking thread. Invariant: as many rows come out as messages went in, in their order.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_schema::Schema;
+use stream_decode::decoder::{Decoded, Decoder};
+use stream_decode::error::{CompileError, DecodeError};
+use stream_decode::plan::{self, Plan};
+use stream_spec::path::{KEY, VALUE};
+use stream_spec::schema;
+use stream_spec::stream::SchemaText;
+use stream_spec::table::RECORD_SOURCE;
+
+use super::project::Exclusions;
+use super::provision::direct_schemas;
+use crate::engine::StreamDefinition;
+use crate::error::PipelineError;
+use crate::kafka::batch::{SourceBatch, column};
+use crate::position::Positions;
+
+/// The value of `record_source` in rows of a stream.
+const FROM_STREAM: &str = "stream";
+
+/// One side of a message.
+struct Side {
+    decoder: Decoder,
+    exclusions: Exclusions,
+}
+
+/// Makes rows by one definition.
+pub(crate) struct RowMaker {
+    key: Side,
+    value: Side,
+}
+
+/// Rows that are ready for the table.
+pub(crate) struct ReadyBatch {
+    pub(crate) rows: Option<RecordBatch>,
+    pub(crate) positions: Positions,
+    /// Topics that have rows here.
+    pub(crate) topics: BTreeSet<String>,
+    /// Every record was taken before this moment.
+    pub(crate) taken_until: Instant,
+    /// Messages that did not fit their schema.
+    pub(crate) malformed: u64,
+}
+
+impl RowMaker {
+    /// A maker for the schemas and exclusions in force.
+    pub(crate) fn compile(definition: &StreamDefinition) -> Result<Self, PipelineError> {
+        let schemas = direct_schemas(definition)?;
+        let excluded = &definition.spec.excluded_columns;
+        Ok(Self {
+            key: Side::compile(KEY, schemas.key.as_ref(), excluded)?,
+            value: Side::compile(VALUE, schemas.payload.as_ref(), excluded)?,
+        })
+    }
+
+    /// Makes the rows of a batch and frees its messages.
+    pub(crate) fn make(&mut self, batch: SourceBatch) -> Result<ReadyBatch, PipelineError> {
+        let mut ready = ReadyBatch {
+            rows: None,
+            positions: batch.positions.clone(),
+            topics: batch.topics(),
+            taken_until: batch.taken_until,
+            malformed: 0,
+        };
+        if batch.rows == 0 {
+            return Ok(ready);
+        }
+        let key = self.key.decode(KEY, &batch.keys(), &mut ready.malformed)?;
+        let value = self.value.decode(VALUE, &batch.payloads(), &mut ready.malformed)?;
+        let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, batch.rows)));
+        let mut columns = vec![column(KEY, key), column(VALUE, value), column(RECORD_SOURCE, record_source)];
+        columns.extend(batch.source_columns());
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
+            message: format!("decoded columns do not make rows: {error}"),
+        })?;
+        ready.rows = Some(rows);
+        Ok(ready)
+    }
+}
+
+impl Side {
+    fn compile(column: &str, text: Option<&SchemaText>, excluded: &BTreeSet<String>) -> Result<Self, PipelineError> {
+        let plan = match text {
+            None => Plan::text(),
+            Some(text) => {
+                let parsed = schema::parse(text).map_err(|problems| {
+                    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                    PipelineError::Definition {
+                        message: format!("the schema of `{column}`: {}", problems.join("; ")),
+                    }
+                })?;
+                plan::compile(&parsed, &parsed.data_type).map_err(|error| refused(column, &error))?
+            }
+        };
+        let decoder = Decoder::new(vec![plan]).map_err(|error| refused(column, &error))?;
+        Ok(Self {
+            decoder,
+            exclusions: Exclusions::of(column, excluded)?,
+        })
+    }
+
+    fn decode(&mut self, column: &str, payloads: &[Option<&[u8]>], malformed: &mut u64) -> Result<ArrayRef, PipelineError> {
+        let Decoded { array, report } = self
+            .decoder
+            .decode(payloads, &[])
+            .map_err(|error: DecodeError| PipelineError::Internal {
+                message: format!("the decoder of `{column}` refuses a batch: {error}"),
+            })?;
+        *malformed += report.misfit_messages() as u64;
+        self.exclusions.apply(array)
+    }
+}
+
+fn refused(column: &str, error: &CompileError) -> PipelineError {
+    PipelineError::Definition {
+        message: format!("the schema of `{column}` cannot be decoded: {error}"),
+    }
+}

@@ -1,0 +1,278 @@
+//! Keeps one stream going: opens its table, puts its definition in force, runs sessions, and waits out what fails.
+//!
+//! Nothing is carried over from a failed session but what the table records. Invariant: after any error the stream goes on
+//! from the positions in the table's log, or stands still and says why.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Desired;
+use super::board::Board;
+use super::provision::{columns, kafka_source};
+use super::rows::RowMaker;
+use super::session::{Session, SessionEnd};
+use super::stages::Stages;
+use super::stalls::Stalls;
+use crate::engine::{EngineShared, StreamDefinition};
+use crate::error::{PipelineError, Retry};
+use crate::kafka::open::{OpenRequest, Opening};
+use crate::limits;
+use crate::position::PartitionId;
+use crate::status::{Phase, PipelineCondition, condition};
+use crate::table::{Switch, TableError, TableHandle, TableState};
+
+/// The task of one stream.
+pub(crate) struct Runner {
+    shared: Arc<EngineShared>,
+    desired: watch::Receiver<Desired>,
+    board: Board,
+    table: Option<Arc<TableHandle>>,
+    /// Partitions whose recorded position the broker refused.
+    out_of_range: BTreeSet<PartitionId>,
+    stalls: Stalls,
+    /// The wait after the next failure.
+    retry_wait: Duration,
+}
+
+impl Runner {
+    pub(crate) fn new(shared: Arc<EngineShared>, desired: watch::Receiver<Desired>, board: Board) -> Self {
+        Self {
+            shared,
+            desired,
+            board,
+            table: None,
+            out_of_range: BTreeSet::new(),
+            stalls: Stalls::default(),
+            retry_wait: limits::RETRY_WAIT_MIN,
+        }
+    }
+
+    /// Runs until told to stop.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let desired = self.desired.borrow_and_update().clone();
+            if desired.stop {
+                break;
+            }
+            match self.pass(&desired.definition).await {
+                Ok(()) => {}
+                Err(error) => self.wait_out(&desired.definition, error).await,
+            }
+        }
+        self.close_table().await;
+        self.board.clear_conditions();
+        self.board.set_phase(Phase::Stopped);
+    }
+
+    /// One pass from an open table to the end of a session.
+    async fn pass(&mut self, definition: &Arc<StreamDefinition>) -> Result<(), PipelineError> {
+        let table = self.open_table(definition).await?;
+        let rows = RowMaker::compile(definition)?;
+        self.put_in_force(definition, &table).await?;
+        self.board.set_condition(condition::TABLE_REACHABLE, None);
+        if definition.operations.paused {
+            self.board.clear_conditions();
+            self.board.set_phase(Phase::Paused);
+            return self.rest(&table).await;
+        }
+        self.board.set_phase(Phase::Running);
+        self.read(definition, table, rows).await
+    }
+
+    async fn open_table(&mut self, definition: &StreamDefinition) -> Result<Arc<TableHandle>, PipelineError> {
+        if let Some(table) = &self.table {
+            return Ok(table.clone());
+        }
+        let name = &definition.spec.ingestion.destination;
+        let care = self.shared.settings.table_care.clone();
+        let table = Arc::new(self.shared.warehouse.open_table(name, &definition.uid, care).await?);
+        self.table = Some(table.clone());
+        Ok(table)
+    }
+
+    /// Commits the definition if the table has an older one, and checks that the table is what the definition needs.
+    async fn put_in_force(&self, definition: &StreamDefinition, table: &TableHandle) -> Result<(), PipelineError> {
+        let columns = columns(definition)?;
+        let state = current(table);
+        if state.generation < definition.generation {
+            let switch = Switch {
+                generation: definition.generation,
+                columns: columns.clone(),
+                positions: Default::default(),
+                source: state.source,
+            };
+            let version = table.switch(switch).await?;
+            tracing::info!(stream = %definition.spec.name, version, generation = definition.generation, "a definition is in force");
+        }
+        let state = current(table);
+        state.expect_columns(&definition.spec.ingestion.destination, &columns)?;
+        self.board.show_table(&state);
+        self.board
+            .show_partitions(&state.positions, &Default::default(), &Default::default());
+        Ok(())
+    }
+
+    /// Waits for another word, looking after the table meanwhile.
+    async fn rest(&mut self, table: &TableHandle) -> Result<(), PipelineError> {
+        loop {
+            tokio::select! {
+                _ = self.desired.changed() => return Ok(()),
+                () = tokio::time::sleep(self.shared.settings.discovery_interval) => {
+                    table.probe().await?;
+                    self.board.show_table(&current(table));
+                }
+            }
+        }
+    }
+
+    /// Reads until something else is wanted or found.
+    async fn read(&mut self, definition: &Arc<StreamDefinition>, table: Arc<TableHandle>, rows: RowMaker) -> Result<(), PipelineError> {
+        let connection = &definition.spec.connection;
+        let mut connection_changes = self.shared.resolver.changes(connection);
+        connection_changes.borrow_and_update();
+        let properties = self.shared.resolver.open(connection).await?;
+        let state = current(&table);
+        let request = OpenRequest {
+            source: kafka_source(definition)?,
+            on_data_loss: definition.operations.on_data_loss,
+            table: &state,
+            out_of_range: &self.out_of_range,
+            batch_bytes_max: self.shared.settings.batch_bytes_max,
+        };
+        let mut opening = Opening::prepare(&self.shared.clients, &properties, request).await?;
+        drop(properties);
+        if let Some((positions, source)) = opening.record.take() {
+            self.out_of_range.retain(|partition| !positions.contains_key(partition));
+            let switch = Switch {
+                generation: state.generation,
+                columns: Vec::new(),
+                positions,
+                source,
+            };
+            table.switch(switch).await?;
+        }
+        let state = current(&table);
+        self.board.show_table(&state);
+        self.board.show_partitions(&state.positions, &opening.ends, &opening.held);
+        for condition_type in [condition::SOURCE_REACHABLE, condition::TOPICS_EXIST, condition::DATA_AVAILABLE] {
+            let found = opening
+                .conditions
+                .iter()
+                .find(|condition| condition.condition_type == condition_type);
+            self.board.set_condition(condition_type, found.cloned());
+        }
+        let topics = std::mem::take(&mut opening.topics);
+        let waits_for_source = !opening.conditions.is_empty();
+        let source = opening.attach().await?;
+        let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
+        let session = Session {
+            definition: definition.clone(),
+            discovery_interval: self.shared.settings.discovery_interval,
+            board: &self.board,
+            desired: &mut self.desired,
+            connection_changes,
+            table,
+            topics,
+            waits_for_source,
+            source,
+            stages,
+            stalls: &mut self.stalls,
+            retry_wait: &mut self.retry_wait,
+        };
+        match session.run().await? {
+            SessionEnd::Told | SessionEnd::SourceChanged => {}
+            SessionEnd::OutOfRange(partitions) => self.out_of_range.extend(partitions),
+        }
+        Ok(())
+    }
+
+    /// Shows an error, and waits until trying again makes sense.
+    async fn wait_out(&mut self, definition: &StreamDefinition, error: PipelineError) {
+        let retry = error.retry();
+        tracing::warn!(stream = %definition.spec.name, %error, will_retry = retry == Retry::Later, "a stream was interrupted");
+        // Whatever the table's handle knows may be wrong now; the next pass reads the log.
+        if matches!(error, PipelineError::Table(_)) {
+            self.close_table().await;
+        }
+        match failure_of(&error) {
+            Failure::Passing(condition) => {
+                self.board.set_condition(condition.condition_type, Some(condition));
+                let wait = self.retry_wait;
+                self.retry_wait = (wait * 2).min(limits::RETRY_WAIT_MAX);
+                tokio::select! {
+                    _ = self.desired.changed() => {}
+                    () = tokio::time::sleep(limits::jittered(wait)) => {}
+                }
+            }
+            Failure::Lasting(phase) => {
+                self.close_table().await;
+                self.board.clear_conditions();
+                self.board.set_phase(phase);
+                let mut connection_changes = self.shared.resolver.changes(&definition.spec.connection);
+                connection_changes.borrow_and_update();
+                tokio::select! {
+                    _ = self.desired.changed() => {}
+                    Ok(()) = connection_changes.changed() => {}
+                }
+                self.retry_wait = limits::RETRY_WAIT_MIN;
+                self.board.set_phase(Phase::Starting);
+            }
+        }
+    }
+
+    async fn close_table(&mut self) {
+        if let Some(table) = self.table.take().and_then(Arc::into_inner) {
+            table.close().await;
+        }
+    }
+}
+
+/// What an error means for the stream.
+enum Failure {
+    /// The world may heal.
+    Passing(PipelineCondition),
+    /// Someone must act.
+    Lasting(Phase),
+}
+
+fn failure_of(error: &PipelineError) -> Failure {
+    let message = error.to_string();
+    match error {
+        PipelineError::Table(TableError::Gone { .. }) => Failure::Lasting(Phase::TableGone { message }),
+        PipelineError::Table(TableError::Altered { .. }) => Failure::Lasting(Phase::TableAltered { message }),
+        PipelineError::Table(_) if error.retry() == Retry::Later => passing(condition::TABLE_REACHABLE, "StorageFailed", message),
+        PipelineError::Table(_) => lasting("TableRefused", message),
+        PipelineError::Source {
+            reason,
+            retry: Retry::Later,
+            ..
+        } => passing(condition::SOURCE_REACHABLE, reason, message),
+        PipelineError::Source {
+            reason, retry: Retry::No, ..
+        } => lasting(reason, message),
+        PipelineError::Definition { .. } => lasting("DefinitionRefused", message),
+        PipelineError::Internal { .. } => lasting("InternalError", message),
+    }
+}
+
+fn passing(condition_type: &'static str, reason: &str, message: String) -> Failure {
+    Failure::Passing(PipelineCondition {
+        condition_type,
+        reason: reason.to_owned(),
+        message,
+    })
+}
+
+fn lasting(reason: &str, message: String) -> Failure {
+    Failure::Lasting(Phase::Failed {
+        reason: reason.to_owned(),
+        message,
+    })
+}
+
+fn current(table: &TableHandle) -> TableState {
+    table.state().borrow().clone()
+}

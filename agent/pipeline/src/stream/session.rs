@@ -1,0 +1,326 @@
+//! One attachment to a source: gathers, hands batches to the stages, looks around from time to time, and ends cleanly.
+//!
+//! Invariant: a session that ends without an error has committed every record that it took.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::Desired;
+use super::board::Board;
+use super::stages::{Landed, Stages};
+use super::stalls::Stalls;
+use crate::engine::StreamDefinition;
+use crate::error::PipelineError;
+use crate::kafka::open;
+use crate::kafka::source::{KafkaSource, PartitionProblem};
+use crate::kafka::topics::{self, TopicState};
+use crate::limits;
+use crate::position::PartitionId;
+use crate::status::{PipelineCondition, condition};
+use crate::table::{TableError, TableHandle};
+
+/// Why a session ended well.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum SessionEnd {
+    /// Another definition, other operations, or a stop.
+    Told,
+    /// Topics, partitions, the connection or the client must be looked at anew.
+    SourceChanged,
+    /// The broker does not have these partitions' positions.
+    OutOfRange(Vec<PartitionId>),
+}
+
+/// One attachment.
+pub(crate) struct Session<'a> {
+    pub(crate) definition: Arc<StreamDefinition>,
+    pub(crate) discovery_interval: Duration,
+    pub(crate) board: &'a Board,
+    pub(crate) desired: &'a mut watch::Receiver<Desired>,
+    pub(crate) connection_changes: watch::Receiver<u64>,
+    pub(crate) table: Arc<TableHandle>,
+    /// Topics as they were when the session was opened.
+    pub(crate) topics: BTreeMap<String, TopicState>,
+    /// True when something is missing that may come: looked for more often.
+    pub(crate) waits_for_source: bool,
+    pub(crate) source: KafkaSource,
+    pub(crate) stages: Stages,
+    pub(crate) stalls: &'a mut Stalls,
+    pub(crate) retry_wait: &'a mut Duration,
+}
+
+/// What a look around found.
+struct Survey {
+    topics: BTreeMap<String, TopicState>,
+    ends: BTreeMap<PartitionId, i64>,
+    table: Result<(), TableError>,
+}
+
+type Surveying = JoinHandle<Result<Survey, PipelineError>>;
+
+/// What the loop waits for.
+enum Event {
+    Told,
+    ConnectionChanged,
+    Advanced(Result<Option<Landed>, PipelineError>),
+    Surveyed(Result<Survey, PipelineError>),
+    Trouble,
+    SurveyDue,
+    FlushDue,
+    Filled,
+}
+
+/// What the loop remembers between two events.
+struct LoopState {
+    /// When the oldest gathered record must be on its way.
+    flush_at: Option<Instant>,
+    flush_due: bool,
+    /// Records may be waiting in the queue.
+    more: bool,
+    survey_at: Instant,
+    surveying: Option<Surveying>,
+    trouble: watch::Receiver<Option<String>>,
+}
+
+impl Session<'_> {
+    /// Reads until there is a reason to end. Everything taken is committed, or the error says why not.
+    pub(crate) async fn run(mut self) -> Result<SessionEnd, PipelineError> {
+        let ended = self.read().await;
+        let ended = match ended {
+            Ok(end) => self.drain().await.map(|()| end),
+            Err(error) => Err(error),
+        };
+        self.stages.settle().await;
+        self.source.close().await;
+        ended
+    }
+
+    async fn read(&mut self) -> Result<SessionEnd, PipelineError> {
+        let mut state = LoopState {
+            flush_at: None,
+            flush_due: false,
+            more: true,
+            survey_at: Instant::now() + self.survey_wait(),
+            surveying: None,
+            trouble: self.source.client().trouble(),
+        };
+        loop {
+            if let Some(end) = self.gather(&mut state) {
+                return Ok(end);
+            }
+            if (state.flush_due || self.source.is_full()) && self.source.gathered_rows() > 0 && self.stages.has_room() {
+                self.stages.start(self.source.cut());
+                state.flush_at = None;
+                state.flush_due = false;
+                continue;
+            }
+            match self.next_event(&mut state).await {
+                Event::Told => {
+                    if self.is_told_otherwise() {
+                        return Ok(SessionEnd::Told);
+                    }
+                }
+                Event::ConnectionChanged => return Ok(SessionEnd::SourceChanged),
+                Event::Advanced(advanced) => {
+                    if let Some(landed) = advanced? {
+                        self.show_landed(&landed);
+                    }
+                }
+                Event::Trouble => self.show_trouble(&mut state),
+                Event::SurveyDue => state.surveying = Some(self.start_survey()),
+                Event::Surveyed(survey) => {
+                    state.surveying = None;
+                    if let Some(end) = self.take_survey(survey, &mut state)? {
+                        return Ok(end);
+                    }
+                }
+                Event::FlushDue => state.flush_due = true,
+                Event::Filled => state.more = true,
+            }
+        }
+    }
+
+    /// Takes one portion of what has arrived, so that other events get their turn between two.
+    fn gather(&mut self, state: &mut LoopState) -> Option<SessionEnd> {
+        if !state.more || self.source.is_full() {
+            return None;
+        }
+        state.more = !self.source.take();
+        if state.flush_at.is_none() && self.source.gathered_rows() > 0 {
+            state.flush_at = Some(Instant::now() + self.definition.operations.flush_interval);
+        }
+        let mut out_of_range = Vec::new();
+        for problem in self.source.take_problems() {
+            match problem {
+                PartitionProblem::OutOfRange(partition) => out_of_range.push(partition),
+                PartitionProblem::Unknown(_) => state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON),
+                PartitionProblem::Other(partition, message) => self.show_partition_error(&partition, &message),
+            }
+        }
+        (!out_of_range.is_empty()).then_some(SessionEnd::OutOfRange(out_of_range))
+    }
+
+    async fn next_event(&mut self, state: &mut LoopState) -> Event {
+        let can_gather = !self.source.is_full();
+        tokio::select! {
+            biased;
+            _ = self.desired.changed() => Event::Told,
+            Ok(()) = self.connection_changes.changed() => Event::ConnectionChanged,
+            advanced = self.stages.advance(), if self.stages.is_busy() => Event::Advanced(advanced),
+            survey = joined(&mut state.surveying) => Event::Surveyed(survey),
+            Ok(()) = state.trouble.changed() => Event::Trouble,
+            () = tokio::time::sleep_until(state.survey_at), if state.surveying.is_none() => Event::SurveyDue,
+            () = at(state.flush_at), if !state.flush_due => Event::FlushDue,
+            () = tokio::task::yield_now(), if state.more && can_gather => Event::Filled,
+            () = self.source.filled(), if !state.more => Event::Filled,
+        }
+    }
+
+    fn is_told_otherwise(&mut self) -> bool {
+        let desired = self.desired.borrow_and_update();
+        desired.stop || *desired.definition != *self.definition
+    }
+
+    /// Commits what was gathered.
+    async fn drain(&mut self) -> Result<(), PipelineError> {
+        loop {
+            if self.stages.has_room() && self.source.gathered_rows() > 0 {
+                self.stages.start(self.source.cut());
+            }
+            if !self.stages.is_busy() {
+                return Ok(());
+            }
+            if let Some(landed) = self.stages.advance().await? {
+                self.show_landed(&landed);
+            }
+        }
+    }
+
+    fn show_landed(&mut self, landed: &Landed) {
+        let table = self.table.state().borrow().clone();
+        tracing::debug!(stream = %self.definition.spec.name, version = table.version, rows = landed.rows, "rows are committed");
+        self.board.show_commit(&table, &landed.positions, landed.malformed);
+        *self.retry_wait = limits::RETRY_WAIT_MIN;
+        if landed.rows > 0 {
+            self.stalls.note_progress();
+            self.board.set_condition(condition::PROGRESSING, None);
+        }
+    }
+
+    fn show_partition_error(&self, partition: &PartitionId, message: &str) {
+        let message = format!("topic `{}` partition {}: {message}", partition.topic, partition.partition);
+        tracing::warn!(stream = %self.definition.spec.name, message, "a partition reports an error");
+        self.board.set_condition(
+            condition::PROGRESSING,
+            condition(condition::PROGRESSING, "PartitionError", [message]),
+        );
+    }
+
+    fn show_trouble(&self, state: &mut LoopState) {
+        let trouble = state.trouble.borrow_and_update().clone();
+        let client = self.source.client();
+        let unreachable = trouble.map(|text| PipelineCondition {
+            condition_type: condition::SOURCE_REACHABLE,
+            reason: "SourceUnreachable".to_owned(),
+            message: client.unreachable(&text).to_string(),
+        });
+        if unreachable.is_some() {
+            // One broker of several may be enough, or it is back already: asking tells.
+            state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON);
+        }
+        self.board.set_condition(condition::SOURCE_REACHABLE, unreachable);
+    }
+
+    fn survey_wait(&self) -> Duration {
+        let wait = if self.waits_for_source {
+            limits::MISSING_TOPIC_WAIT.min(self.discovery_interval)
+        } else {
+            self.discovery_interval
+        };
+        limits::jittered(wait)
+    }
+
+    fn start_survey(&self) -> Surveying {
+        let (client, table) = (self.source.client().clone(), self.table.clone());
+        let topics = self.topics.keys().cloned().collect();
+        let partitions = self.source.partitions().clone();
+        tokio::spawn(async move {
+            let table = table.probe().await;
+            let topics = topics::look_up(&client, &topics, std::time::Instant::now()).await?;
+            let ends = client.ends(&partitions).await?;
+            Ok(Survey { topics, ends, table })
+        })
+    }
+
+    fn take_survey(&mut self, survey: Result<Survey, PipelineError>, state: &mut LoopState) -> Result<Option<SessionEnd>, PipelineError> {
+        let survey = match survey {
+            Ok(survey) => survey,
+            Err(error @ PipelineError::Source { .. }) => {
+                // The client keeps connecting by itself and the session loses nothing by waiting.
+                self.board.set_condition(
+                    condition::SOURCE_REACHABLE,
+                    condition(condition::SOURCE_REACHABLE, "SourceUnreachable", [error.to_string()]),
+                );
+                state.survey_at = Instant::now() + limits::jittered(limits::MISSING_TOPIC_WAIT);
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        survey.table?;
+        self.board.set_condition(condition::SOURCE_REACHABLE, None);
+        *self.retry_wait = limits::RETRY_WAIT_MIN;
+        state.survey_at = Instant::now() + self.survey_wait();
+        if open::changed(&self.topics, &survey.topics) {
+            return Ok(Some(SessionEnd::SourceChanged));
+        }
+        self.board.show_ends(&survey.ends);
+        self.board.show_table(&self.table.state().borrow());
+        if self.stages.is_busy() || self.source.gathered_rows() > 0 {
+            self.stalls.clear();
+            return Ok(None);
+        }
+        // Nothing is on its way, so every position is that of a commit or has moved over markers alone.
+        let positions: Vec<(PartitionId, i64)> = self
+            .source
+            .positions()
+            .map(|(partition, position)| (partition.clone(), position.next_offset))
+            .collect();
+        if let Some(stalled) = self.stalls.look(&positions, &survey.ends, std::time::Instant::now()) {
+            let message = format!(
+                "topic `{}` partition {} has records up to offset {} but delivers none after {}; its client is made anew",
+                stalled.partition.topic, stalled.partition.partition, stalled.end, stalled.next_offset
+            );
+            self.board
+                .set_condition(condition::PROGRESSING, condition(condition::PROGRESSING, "NoProgress", [message]));
+            self.source.client().retire();
+            return Ok(Some(SessionEnd::SourceChanged));
+        }
+        let moved = self.source.cut();
+        if !moved.positions.is_empty() {
+            self.stages.start(moved);
+        }
+        Ok(None)
+    }
+}
+
+async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineError> {
+    match surveying {
+        Some(task) => task.await.unwrap_or_else(|error| {
+            Err(PipelineError::Internal {
+                message: format!("a look around ended early: {error}"),
+            })
+        }),
+        None => std::future::pending().await,
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,149 @@
+//! Batches on their way into the table: at most one being decoded and one being appended, while the next is gathered.
+//!
+//! Invariant: batches are appended one after another, in the order in which they were cut; after an error none is.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::task::{JoinError, JoinHandle};
+
+use super::rows::{ReadyBatch, RowMaker};
+use crate::error::PipelineError;
+use crate::kafka::batch::SourceBatch;
+use crate::kafka::client::ClusterClient;
+use crate::kafka::topics;
+use crate::position::Positions;
+use crate::table::{Append, TableHandle};
+
+/// A commit that has landed.
+pub(crate) struct Landed {
+    pub(crate) positions: Positions,
+    pub(crate) rows: usize,
+    pub(crate) malformed: u64,
+}
+
+type Decoding = JoinHandle<(RowMaker, Result<ReadyBatch, PipelineError>)>;
+
+/// The stages of one session.
+pub(crate) struct Stages {
+    client: Arc<ClusterClient>,
+    table: Arc<TableHandle>,
+    /// Topic ids that the positions belong to.
+    topic_ids: Arc<BTreeMap<String, String>>,
+    /// Here between two batches; lent to the decoding thread otherwise.
+    rows: Option<RowMaker>,
+    decoding: Option<Decoding>,
+    decoded: Option<ReadyBatch>,
+    appending: Option<JoinHandle<Result<Landed, PipelineError>>>,
+}
+
+impl Stages {
+    pub(crate) fn new(client: Arc<ClusterClient>, table: Arc<TableHandle>, topic_ids: BTreeMap<String, String>, rows: RowMaker) -> Self {
+        Self {
+            client,
+            table,
+            topic_ids: Arc::new(topic_ids),
+            rows: Some(rows),
+            decoding: None,
+            decoded: None,
+            appending: None,
+        }
+    }
+
+    /// True when a batch can be started.
+    pub(crate) fn has_room(&self) -> bool {
+        self.rows.is_some() && self.decoded.is_none()
+    }
+
+    /// True while a batch is on its way.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.decoding.is_some() || self.decoded.is_some() || self.appending.is_some()
+    }
+
+    /// Starts a batch. There must be room.
+    pub(crate) fn start(&mut self, batch: SourceBatch) {
+        debug_assert!(self.has_room(), "a batch is started only when there is room");
+        if let Some(mut rows) = self.rows.take() {
+            self.decoding = Some(tokio::task::spawn_blocking(move || {
+                let ready = rows.make(batch);
+                (rows, ready)
+            }));
+        }
+    }
+
+    /// Waits until something ends and starts what follows; returns a commit that has landed. Must be busy. Cancel safe.
+    pub(crate) async fn advance(&mut self) -> Result<Option<Landed>, PipelineError> {
+        tokio::select! {
+            ended = joined(&mut self.decoding) => {
+                self.decoding = None;
+                let (rows, ready) = ended.map_err(ended_early)?;
+                self.rows = Some(rows);
+                self.decoded = Some(ready?);
+                self.append_next();
+                Ok(None)
+            }
+            ended = joined(&mut self.appending) => {
+                self.appending = None;
+                let landed = ended.map_err(ended_early)??;
+                self.append_next();
+                Ok(Some(landed))
+            }
+        }
+    }
+
+    /// Waits for an append that is under way, whatever becomes of it; starts nothing more.
+    pub(crate) async fn settle(&mut self) {
+        self.decoded = None;
+        if let Some(appending) = self.appending.take() {
+            drop(appending.await);
+        }
+    }
+
+    fn append_next(&mut self) {
+        if self.appending.is_some() {
+            return;
+        }
+        if let Some(ready) = self.decoded.take() {
+            self.appending = Some(tokio::spawn(append(
+                self.client.clone(),
+                self.table.clone(),
+                self.topic_ids.clone(),
+                ready,
+            )));
+        }
+    }
+}
+
+/// The end of a task, or nothing ever where there is none.
+async fn joined<Answer>(task: &mut Option<JoinHandle<Answer>>) -> Result<Answer, JoinError> {
+    match task {
+        Some(task) => task.await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn append(
+    client: Arc<ClusterClient>,
+    table: Arc<TableHandle>,
+    topic_ids: Arc<BTreeMap<String, String>>,
+    ready: ReadyBatch,
+) -> Result<Landed, PipelineError> {
+    topics::confirm(&client, &ready.topics, &topic_ids, ready.taken_until).await?;
+    let rows = ready.rows.as_ref().map_or(0, arrow_array::RecordBatch::num_rows);
+    let append = Append {
+        batches: ready.rows.into_iter().collect(),
+        positions: ready.positions.clone(),
+    };
+    table.append(append).await?;
+    Ok(Landed {
+        positions: ready.positions,
+        rows,
+        malformed: ready.malformed,
+    })
+}
+
+fn ended_early(error: JoinError) -> PipelineError {
+    PipelineError::Internal {
+        message: format!("a stage of the stream ended early: {error}"),
+    }
+}
