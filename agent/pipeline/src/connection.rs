@@ -22,7 +22,9 @@ pub struct ClientProperties {
 
 impl std::fmt::Debug for ClientProperties {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ClientProperties").field("bootstrap_servers", &self.bootstrap_servers).finish_non_exhaustive()
+        f.debug_struct("ClientProperties")
+            .field("bootstrap_servers", &self.bootstrap_servers)
+            .finish_non_exhaustive()
     }
 }
 
