@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::connection::{ConnectionOptions, ConnectionSpec, SecurityProtocol};
 use crate::options::kafka::{INCLUDE_HEADERS, MAX_OFFSETS_PER_TRIGGER, STARTING_OFFSETS};
-use crate::stream::{ConnectionConfig, KafkaSource, SchemaConfig, SchemaText, SourceConfig, StreamSpec, SubscriptionMode};
+use crate::stream::{ConnectionConfig, KafkaSource, SchemaConfig, SchemaText, Side, SourceConfig, StreamSpec, SubscriptionMode};
 use crate::table;
 use crate::types::Field;
 use crate::violation::Violation;
@@ -150,9 +150,8 @@ pub fn needed(stream: &StreamSpec) -> Vec<Need> {
     }
     match &stream.schemas {
         SchemaConfig::Direct(schemas) => {
-            let sides = [("key_schema", &schemas.key), ("payload_schema", &schemas.payload)];
-            for (side, text) in sides.into_iter().filter_map(|(side, text)| Some((side, text.as_ref()?))) {
-                let field = format!("schema_config.direct_schemas.{side}.{}", text.attribute());
+            for (side, text) in Side::BOTH.into_iter().filter_map(|side| Some((side, schemas.side(side)?))) {
+                let field = format!("{}.{}", side.attribute(), text.attribute());
                 needs.push(match text {
                     SchemaText::Json(text) => Need::new(Capability::SchemaJson, field, text.clone()),
                     SchemaText::Avro(text) => Need::new(Capability::SchemaAvro, field, text.clone()),

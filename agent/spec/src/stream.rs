@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::name::{ConnectionName, StreamName, TableName};
+use crate::path::{KEY, VALUE};
 
 /// Everything a user declares about a stream.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,6 +145,55 @@ pub struct DirectSchemas {
     pub key: Option<SchemaText>,
     /// Schema of the message payload.
     pub payload: Option<SchemaText>,
+}
+
+/// A message's two parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The message key.
+    Key,
+    /// The message payload.
+    Payload,
+}
+
+impl Side {
+    /// Both, in the order of the table's columns.
+    pub const BOTH: [Self; 2] = [Self::Key, Self::Payload];
+
+    /// The table's column of this side.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::Key => KEY,
+            Self::Payload => VALUE,
+        }
+    }
+
+    /// The attribute path of this side's direct schema.
+    pub fn attribute(self) -> &'static str {
+        match self {
+            Self::Key => "schema_config.direct_schemas.key_schema",
+            Self::Payload => "schema_config.direct_schemas.payload_schema",
+        }
+    }
+}
+
+impl DirectSchemas {
+    /// The schema of a side.
+    pub fn side(&self, side: Side) -> Option<&SchemaText> {
+        match side {
+            Side::Key => self.key.as_ref(),
+            Side::Payload => self.payload.as_ref(),
+        }
+    }
+
+    /// These schemas after an update that sends `sent`: a side that is not sent stays (product part U2).
+    pub fn updated_by(&self, sent: &Self) -> Self {
+        let side = |side| sent.side(side).or(self.side(side)).cloned();
+        Self {
+            key: side(Side::Key),
+            payload: side(Side::Payload),
+        }
+    }
 }
 
 /// One schema as the user wrote it.

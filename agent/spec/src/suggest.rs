@@ -1,8 +1,8 @@
 //! "Did you mean": the known name nearest to an unknown one. Knows nothing of what is named.
 
-/// The known name that `seen` was probably meant to be: equal but for case, or at most a third of its letters away.
+/// The known name that `seen` was probably meant to be: equal but for case, or at most two fifths of its letters away.
 pub(crate) fn nearest<'a>(seen: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = seen.chars().count().max(3) / 3;
+    let allowed = (seen.chars().count() * 2 / 5).max(1);
     known
         .into_iter()
         .map(|name| (distance(&seen.to_lowercase(), &name.to_lowercase()), name))

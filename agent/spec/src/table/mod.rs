@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use crate::options::kafka::INCLUDE_HEADERS;
 use crate::path::{self, ColumnPath, KEY, PathError, VALUE};
 use crate::schema;
-use crate::stream::{DirectSchemas, SchemaText, SourceConfig};
+use crate::stream::{DirectSchemas, Side, SourceConfig};
 use crate::types::{DataType, Field};
 use crate::violation::Violation;
 
@@ -69,8 +69,10 @@ pub fn never_ingested(
     history: &[DirectSchemas],
     new_excluded: &BTreeSet<String>,
 ) -> Result<BTreeSet<String>, Vec<Violation>> {
-    let (key, value) = union_of_sides(history)?;
-    let known = [Field::new(KEY, key), Field::new(VALUE, value)];
+    let known: Vec<Field> = Side::BOTH
+        .into_iter()
+        .map(|side| union_of_side(history, side).map(|data_type| Field::new(side.column(), data_type)))
+        .collect::<Result<_, _>>()?;
     let parsed =
         |texts: &BTreeSet<String>| -> Vec<ColumnPath> { texts.iter().filter_map(|text| ColumnPath::parse_excluded(text).ok()).collect() };
     let before = parsed(before);
@@ -104,19 +106,7 @@ pub fn widened(before: &[Field], after: &[Field]) -> Vec<String> {
 
 /// The types of both sides as the schemas give them; a side without a schema is a plain string.
 pub fn side_types(schemas: &DirectSchemas) -> Result<(DataType, DataType), Vec<Violation>> {
-    let mut violations = Vec::new();
-    let mut side = |text: Option<&SchemaText>, attribute: &str| match text.map(|text| (text, schema::parse(text))) {
-        None => DataType::String,
-        Some((_, Ok(parsed))) => parsed.data_type,
-        Some((text, Err(problems))) => {
-            let field = format!("schema_config.direct_schemas.{attribute}.{}", text.attribute());
-            violations.extend(problems.iter().map(|problem| problem.violation(field.clone())));
-            DataType::String
-        }
-    };
-    let key = side(schemas.key.as_ref(), "key_schema");
-    let value = side(schemas.payload.as_ref(), "payload_schema");
-    if violations.is_empty() { Ok((key, value)) } else { Err(violations) }
+    union_of_sides(std::slice::from_ref(schemas))
 }
 
 /// Takes paths out of columns; answers the paths that cannot be taken out, and why.
@@ -139,19 +129,32 @@ pub(crate) fn without(columns: &mut [Field], excluded: &BTreeSet<String>) -> Vec
     refused
 }
 
-/// Per side, one type that holds every version's values.
-pub(crate) fn union_of_sides(history: &[DirectSchemas]) -> Result<(DataType, DataType), Vec<Violation>> {
-    let mut versions = history.iter().map(side_types);
-    let Some(first) = versions.next() else {
-        return Ok((DataType::String, DataType::String));
-    };
-    let (mut key, mut value) = first?;
-    for version in versions {
-        let (next_key, next_value) = version?;
-        key = union::union(&key, &next_key, KEY).map_err(|violation| vec![violation])?;
-        value = union::union(&value, &next_value, VALUE).map_err(|violation| vec![violation])?;
+/// For each side, one type that holds every version's values.
+fn union_of_sides(history: &[DirectSchemas]) -> Result<(DataType, DataType), Vec<Violation>> {
+    match (union_of_side(history, Side::Key), union_of_side(history, Side::Payload)) {
+        (Ok(key), Ok(value)) => Ok((key, value)),
+        (key, value) => Err([key.err(), value.err()].into_iter().flatten().flatten().collect()),
     }
-    Ok((key, value))
+}
+
+/// One type that holds every version's values of a side.
+pub(crate) fn union_of_side(history: &[DirectSchemas], side: Side) -> Result<DataType, Vec<Violation>> {
+    let mut versions = history.iter().map(|schemas| side_type(schemas, side));
+    let mut union = versions.next().unwrap_or(Ok(DataType::String))?;
+    for version in versions {
+        union = union::union(&union, &version?, side.column()).map_err(|violation| vec![violation])?;
+    }
+    Ok(union)
+}
+
+fn side_type(schemas: &DirectSchemas, side: Side) -> Result<DataType, Vec<Violation>> {
+    let Some(text) = schemas.side(side) else {
+        return Ok(DataType::String);
+    };
+    schema::parse(text).map(|parsed| parsed.data_type).map_err(|problems| {
+        let field = format!("{}.{}", side.attribute(), text.attribute());
+        problems.iter().map(|problem| problem.violation(field.clone())).collect()
+    })
 }
 
 /// Key and value with the columns that the source and the agent add.

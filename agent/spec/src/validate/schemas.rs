@@ -2,7 +2,7 @@
 
 use crate::schema;
 use crate::stream::{
-    ConnectionConfig, DirectSchemas, SchemaConfig, SchemaLocator, SchemaRegistryConfig, SchemaText, SourceConfig, StreamSpec,
+    ConnectionConfig, DirectSchemas, SchemaConfig, SchemaLocator, SchemaRegistryConfig, SchemaText, Side, SourceConfig, StreamSpec,
 };
 use crate::violation::Violation;
 
@@ -43,9 +43,9 @@ fn check_direct(schemas: &DirectSchemas, violations: &mut Vec<Violation>) {
             "set `payload_schema`, `key_schema` or both",
         ));
     }
-    for (side, text) in [("key_schema", &schemas.key), ("payload_schema", &schemas.payload)] {
-        let Some(text) = text else { continue };
-        let field = format!("{DIRECT}.{side}.{}", text.attribute());
+    for side in Side::BOTH {
+        let Some(text) = schemas.side(side) else { continue };
+        let field = format!("{}.{}", side.attribute(), text.attribute());
         match text {
             SchemaText::Json(_) => {
                 let problems = schema::parse(text).err().unwrap_or_default();
@@ -63,7 +63,7 @@ fn check_direct(schemas: &DirectSchemas, violations: &mut Vec<Violation>) {
 fn check_kinesis_sides(schemas: &DirectSchemas, violations: &mut Vec<Violation>) {
     if schemas.payload.is_none() {
         violations.push(Violation::missing(
-            format!("{DIRECT}.payload_schema"),
+            Side::Payload.attribute(),
             "a Kinesis stream needs a payload schema",
             "set it",
         ));
@@ -71,7 +71,7 @@ fn check_kinesis_sides(schemas: &DirectSchemas, violations: &mut Vec<Violation>)
     if schemas.key.is_some() {
         let remedy = "leave it out: the key is the partition key, a string";
         violations.push(Violation::new(
-            format!("{DIRECT}.key_schema"),
+            Side::Key.attribute(),
             "a schema",
             "a Kinesis stream has no key schema",
             remedy,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Findings, Kind, UpdateQuestion};
 use crate::path::{self, ColumnPath, KEY, PathError, VALUE};
+use crate::stream::{DirectSchemas, Side};
 use crate::table;
 use crate::types::{DataType, Field};
 
@@ -14,6 +15,15 @@ pub(super) struct SideTypes {
 }
 
 impl SideTypes {
+    /// The types that hold every version's values.
+    fn over(history: &[DirectSchemas]) -> Self {
+        let side = |side| table::union_of_side(history, side).ok();
+        Self {
+            key: side(Side::Key),
+            value: side(Side::Payload),
+        }
+    }
+
     /// The type at a path of a side; `None` when the path is of another column, or the side is not known.
     pub(super) fn resolve(&self, path: &ColumnPath) -> Option<Result<DataType, PathError>> {
         let side = match path.column() {
@@ -39,13 +49,9 @@ pub(super) fn judge(question: &UpdateQuestion<'_>, new_types: &SideTypes, findin
             }
         }
     }
-    let known = table::union_of_sides(question.history).ok();
-    let known = known.map(|(key, value)| SideTypes {
-        key: Some(key),
-        value: Some(value),
-    });
+    let known = SideTypes::over(question.history);
     for path in after.iter().filter(|path| !before.contains(path)) {
-        let arrives = known.as_ref().is_some_and(|known| matches!(known.resolve(path), Some(Err(_))));
+        let arrives = matches!(known.resolve(path), Some(Err(_)));
         let text = if arrives {
             "excluded from the start: no row ever holds it"
         } else if before.iter().any(|outer| outer.contains(path)) {
@@ -94,16 +100,15 @@ fn check_path(path: &ColumnPath, question: &UpdateQuestion<'_>, new_types: &Side
 
 /// A struct that arrives with every field excluded would be a column without a field.
 fn check_something_is_left(question: &UpdateQuestion<'_>, findings: &mut Findings) {
-    let Ok(arriving) = table::never_ingested(&BTreeSet::new(), question.history, question.new_excluded) else {
-        return;
-    };
     let mut history = question.history.to_vec();
     history.push(question.new_schemas.clone());
-    let (Ok((key, value)), true) = (table::union_of_sides(&history), findings.refusal_count() == 0) else {
+    let types = SideTypes::over(&history);
+    let arriving = table::never_ingested(&BTreeSet::new(), question.history, question.new_excluded);
+    let (Ok(arriving), Some(key), Some(value), 0) = (arriving, types.key, types.value, findings.refusal_count()) else {
         return;
     };
-    for error in table::without(&mut [Field::new(KEY, key), Field::new(VALUE, value)], &arriving) {
-        findings.refuse(error.0, error.1.problem, &error.1.remedy);
+    for (path, error) in table::without(&mut [Field::new(KEY, key), Field::new(VALUE, value)], &arriving) {
+        findings.refuse(path, error.problem, &error.remedy);
     }
 }
 

@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use self::compare::{Comparison, Known};
-use crate::path::{ColumnPath, KEY, VALUE};
+use crate::path::ColumnPath;
 use crate::schema::{self, ParsedSchema, SchemaFormat, show_path};
-use crate::stream::{DirectSchemas, SchemaText};
+use crate::stream::{DirectSchemas, Side};
 use crate::table;
 use crate::types::{DataType, Field};
 
@@ -71,31 +71,10 @@ pub struct Finding {
 /// Decides an update. Pure: the same question has the same answer in a plan and in an apply.
 pub fn verdict(question: &UpdateQuestion<'_>) -> Verdict {
     let mut findings = Findings::default();
-    let (mut key, mut value) = (None, None);
-    match question.history.last() {
-        None => findings.refuse(VALUE.into(), "the stream has no schema in force".into(), "make a new stream"),
-        Some(last) => {
-            let side = |schemas: &DirectSchemas, column: &str| {
-                if column == KEY {
-                    schemas.key.clone()
-                } else {
-                    schemas.payload.clone()
-                }
-            };
-            for (column, new_type) in [(KEY, &mut key), (VALUE, &mut value)] {
-                let texts: Vec<_> = question.history.iter().map(|schemas| side(schemas, column)).collect();
-                *new_type = judge_side(
-                    column,
-                    &texts,
-                    side(last, column),
-                    side(question.new_schemas, column),
-                    question,
-                    &mut findings,
-                );
-            }
-        }
-    }
-    let new_types = exclusions::SideTypes { key, value };
+    let new_types = exclusions::SideTypes {
+        key: judge_side(Side::Key, question, &mut findings),
+        value: judge_side(Side::Payload, question, &mut findings),
+    };
     check_deduplication(question, &new_types, &mut findings);
     exclusions::judge(question, &new_types, &mut findings);
     if let Some(filter) = question.record_type_filter {
@@ -105,15 +84,10 @@ pub fn verdict(question: &UpdateQuestion<'_>) -> Verdict {
 }
 
 /// Judges one side, and answers its new type where that is known.
-fn judge_side(
-    column: &'static str,
-    history: &[Option<SchemaText>],
-    last: Option<SchemaText>,
-    new: Option<SchemaText>,
-    question: &UpdateQuestion<'_>,
-    findings: &mut Findings,
-) -> Option<DataType> {
-    let (last, new) = match (last, new) {
+fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings) -> Option<DataType> {
+    let column = side.column();
+    let in_force = question.history.last().and_then(|schemas| schemas.side(side));
+    let (last, new) = match (in_force, question.new_schemas.side(side)) {
         (None, None) => return Some(DataType::String),
         (Some(last), Some(new)) => (last, new),
         (None, Some(_)) => {
@@ -129,13 +103,13 @@ fn judge_side(
             return None;
         }
     };
-    let (old_format, new_format) = (SchemaFormat::of(&last), SchemaFormat::of(&new));
+    let (old_format, new_format) = (SchemaFormat::of(last), SchemaFormat::of(new));
     if old_format != new_format {
         let text = format!("{old_format} → {new_format} changes the format");
         findings.refuse(column.into(), text, "keep the format, or make a new stream");
         return None;
     }
-    let parsed = match schema::parse(&new) {
+    let parsed = match schema::parse(new) {
         Ok(parsed) => parsed,
         // The same text as before: nothing changes, whatever this version can make of it.
         Err(_) if last == new => return None,
@@ -147,8 +121,9 @@ fn judge_side(
             return None;
         }
     };
-    let earlier: Result<Vec<ParsedSchema>, _> = history.iter().flatten().map(schema::parse).collect();
-    let ever = table::union_of_sides(question.history).map(|(key, value)| if column == KEY { key } else { value });
+    let texts = question.history.iter().filter_map(|schemas| schemas.side(side));
+    let earlier: Result<Vec<ParsedSchema>, _> = texts.map(schema::parse).collect();
+    let ever = table::union_of_side(question.history, side);
     let (Ok(earlier), Ok(ever)) = (earlier, ever) else {
         findings.refuse(
             column.into(),
