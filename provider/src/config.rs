@@ -37,8 +37,11 @@ pub(crate) fn schema() -> Schema {
             ),
             (
                 "token",
-                Attribute::optional(Type::String, "Token that says who calls. Falls back on `FEATURESTORE_TOKEN`. Conflicts with `token_command`.")
-                    .sensitive(),
+                Attribute::optional(
+                    Type::String,
+                    "Token that says who calls. Falls back on `FEATURESTORE_TOKEN`. Conflicts with `token_command`.",
+                )
+                .sensitive(),
             ),
             (
                 "token_command",
@@ -47,13 +50,34 @@ pub(crate) fn schema() -> Schema {
                     "Program and arguments, run without a shell, whose standard output is the token. Conflicts with `token`.",
                 ),
             ),
-            ("ca_file", Attribute::optional(Type::String, "PEM file of the certificate authorities that an `https` agent is checked against.")),
-            ("client_cert_file", Attribute::optional(Type::String, "PEM file of the client certificate; goes with `client_key_file`.")),
-            ("client_key_file", Attribute::optional(Type::String, "PEM file of the client certificate's key; goes with `client_cert_file`.")),
-            ("request_timeout", Attribute::optional(Type::String, "How long one request may take. Default `30s`.")),
+            (
+                "ca_file",
+                Attribute::optional(
+                    Type::String,
+                    "PEM file of the certificate authorities that an `https` agent is checked against.",
+                ),
+            ),
+            (
+                "client_cert_file",
+                Attribute::optional(Type::String, "PEM file of the client certificate; goes with `client_key_file`."),
+            ),
+            (
+                "client_key_file",
+                Attribute::optional(
+                    Type::String,
+                    "PEM file of the client certificate's key; goes with `client_cert_file`.",
+                ),
+            ),
+            (
+                "request_timeout",
+                Attribute::optional(Type::String, "How long one request may take. Default `30s`."),
+            ),
             (
                 "max_retries",
-                Attribute::optional(Type::Number, "How often a request that met a busy or absent agent is repeated. Default 6, at most 30."),
+                Attribute::optional(
+                    Type::Number,
+                    "How often a request that met a busy or absent agent is repeated. Default 6, at most 30.",
+                ),
             ),
             (
                 "plan_checks",
@@ -67,8 +91,7 @@ pub(crate) fn schema() -> Schema {
     )
 }
 
-/// What the block says, read and checked; unknown values are left out.
-#[derive(Debug)]
+/// What the block says, read and checked; unknown values are left out. No `Debug`: it holds a token.
 pub(crate) struct Settings {
     endpoint: Uri,
     token: Option<String>,
@@ -84,8 +107,10 @@ impl Settings {
     pub(crate) fn read(config: &Value, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Diagnostics> {
         let mut problems = Diagnostics::none();
         let names = config.entries().into_iter().flatten();
-        let unknown: Vec<String> =
-            names.filter(|(_, value)| !value.is_wholly_known()).map(|(name, _)| format!("`{name}`")).collect();
+        let unknown: Vec<String> = names
+            .filter(|(_, value)| !value.is_wholly_known())
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
         for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
             problems.push(no_tls(name, "It needs TLS"));
         }
@@ -95,15 +120,27 @@ impl Settings {
         };
         let endpoint_text = set("endpoint", ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT_DEFAULT.to_owned());
         let endpoint = endpoint(&endpoint_text, &mut problems);
-        let token_command: Vec<String> =
-            config.get("token_command").elements().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        let token_command: Vec<String> = config
+            .get("token_command")
+            .elements()
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
         let command_given = !config.get("token_command").is_null();
-        let token = if command_given { config.get("token").as_str().map(str::to_owned) } else { set("token", TOKEN_VARIABLE) };
+        let token = if command_given {
+            config.get("token").as_str().map(str::to_owned)
+        } else {
+            set("token", TOKEN_VARIABLE)
+        };
         if command_given && !config.get("token").is_null() {
             problems.push(invalid("token_command", "Set either `token` or `token_command`, not both."));
         }
         if command_given && config.get("token_command").is_wholly_known() && token_command.is_empty() {
-            problems.push(invalid("token_command", "The command is empty: name a program, as in `[\"pass\", \"show\", \"featurestore\"]`."));
+            problems.push(invalid(
+                "token_command",
+                "The command is empty: name a program, as in `[\"pass\", \"show\", \"featurestore\"]`.",
+            ));
         }
         if (token.is_some() || command_given) && endpoint.as_ref().is_some_and(|endpoint| !is_loopback(endpoint)) {
             let name = if command_given { "token_command" } else { "token" };
@@ -117,14 +154,23 @@ impl Settings {
         let plan_checks = match config.get("plan_checks").as_str() {
             None => PlanChecks::default(),
             Some(text) => PlanChecks::parse(text).unwrap_or_else(|| {
-                problems.push(invalid("plan_checks", &format!("The value {text:?} is not known. Use `auto`, `off` or `required`.")));
+                problems.push(invalid(
+                    "plan_checks",
+                    &format!("The value {text:?} is not known. Use `auto`, `off` or `required`."),
+                ));
                 PlanChecks::default()
             }),
         };
         match endpoint {
-            Some(endpoint) if !problems.has_errors() => {
-                Ok(Self { endpoint, token, token_command, request_timeout, retries_max, plan_checks, unknown })
-            }
+            Some(endpoint) if !problems.has_errors() => Ok(Self {
+                endpoint,
+                token,
+                token_command,
+                request_timeout,
+                retries_max,
+                plan_checks,
+                unknown,
+            }),
             _ => Err(problems),
         }
     }
@@ -162,7 +208,10 @@ fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
     let uri = match text.parse::<Uri>() {
         Ok(uri) => uri,
         Err(error) => {
-            problems.push(invalid("endpoint", &format!("The endpoint {text:?} is not an address: {error}. {example}")));
+            problems.push(invalid(
+                "endpoint",
+                &format!("The endpoint {text:?} is not an address: {error}. {example}"),
+            ));
             return None;
         }
     };
@@ -173,7 +222,10 @@ fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
             return None;
         }
         _ => {
-            problems.push(invalid("endpoint", &format!("The endpoint {text:?} does not start with `http://`. {example}")));
+            problems.push(invalid(
+                "endpoint",
+                &format!("The endpoint {text:?} does not start with `http://`. {example}"),
+            ));
             return None;
         }
     }
@@ -191,13 +243,19 @@ fn is_loopback(endpoint: &Uri) -> bool {
 }
 
 fn request_timeout(value: &Value, problems: &mut Diagnostics) -> Duration {
-    let Some(text) = value.as_str() else { return REQUEST_TIMEOUT_DEFAULT };
+    let Some(text) = value.as_str() else {
+        return REQUEST_TIMEOUT_DEFAULT;
+    };
     let (shortest, longest) = REQUEST_TIMEOUT_RANGE;
     match duration::parse(text) {
         Ok(timeout) if (shortest..=longest).contains(&timeout) => return timeout,
         Ok(_) => problems.push(invalid(
             "request_timeout",
-            &format!("The duration {text:?} is out of range. Use {} to {}.", duration::format(shortest), duration::format(longest)),
+            &format!(
+                "The duration {text:?} is out of range. Use {} to {}.",
+                duration::format(shortest),
+                duration::format(longest)
+            ),
         )),
         Err(error) => problems.push(invalid("request_timeout", &format!("The value cannot be read: {error}."))),
     }
@@ -209,7 +267,10 @@ fn retries_max(value: &Value, problems: &mut Diagnostics) -> u32 {
     match number.as_u64().and_then(|number| u32::try_from(number).ok()) {
         Some(retries) if retries <= RETRIES_MAX => retries,
         _ => {
-            problems.push(invalid("max_retries", &format!("The number {number} is out of range. Use a whole number from 0 to {RETRIES_MAX}.")));
+            problems.push(invalid(
+                "max_retries",
+                &format!("The number {number} is out of range. Use a whole number from 0 to {RETRIES_MAX}."),
+            ));
             RETRIES_DEFAULT
         }
     }

@@ -4,8 +4,14 @@
 use std::time::Duration;
 
 /// Units from the largest to the smallest, in nanoseconds.
-const UNITS: [(&str, u64); 6] =
-    [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
+const UNITS: [(&str, u64); 6] = [
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
 
 /// Why a text is no duration.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +22,9 @@ pub(crate) struct DurationError {
 
 /// Reads one or more numbers with units: `1h30m`, `2.5s`.
 pub(crate) fn parse(text: &str) -> Result<Duration, DurationError> {
-    let error = || DurationError { text: text.chars().take(40).collect() };
+    let error = || DurationError {
+        text: text.chars().take(40).collect(),
+    };
     let mut rest = text;
     let mut total = Duration::ZERO;
     if rest.is_empty() {
@@ -66,7 +74,11 @@ fn nanoseconds(number: &str, unit: u64) -> Option<u64> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    let mut total = if whole.is_empty() { 0 } else { whole.parse::<u64>().ok()?.checked_mul(unit)? };
+    let mut total = if whole.is_empty() {
+        0
+    } else {
+        whole.parse::<u64>().ok()?.checked_mul(unit)?
+    };
     let mut share = unit;
     for digit in fraction.chars() {
         let digit = u64::from(digit.to_digit(10)?);
@@ -85,12 +97,30 @@ mod tests {
 
     #[test]
     fn durations_are_read_as_people_write_them() {
-        for (text, millis) in
-            [("1s", 1000), ("1000ms", 1000), ("1m30s", 90_000), ("1h", 3_600_000), ("0.5s", 500), ("1.5h", 5_400_000), ("0s", 0)]
-        {
+        for (text, millis) in [
+            ("1s", 1000),
+            ("1000ms", 1000),
+            ("1m30s", 90_000),
+            ("1h", 3_600_000),
+            ("0.5s", 500),
+            ("1.5h", 5_400_000),
+            ("0s", 0),
+        ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "1", "s", "1 s", "-1s", "1d", "1s2", ".s", "1..5s", "99999999999999999999h", "1秒"] {
+        for text in [
+            "",
+            "1",
+            "s",
+            "1 s",
+            "-1s",
+            "1d",
+            "1s2",
+            ".s",
+            "1..5s",
+            "99999999999999999999h",
+            "1秒",
+        ] {
             assert!(parse(text).is_err(), "{text:?} is no duration");
         }
     }

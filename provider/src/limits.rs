@@ -10,6 +10,9 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest one attempt of a call may take beyond the wait that the call itself asks for.
 pub(crate) const REQUEST_TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 
+/// What the agent is told beyond our own deadline.
+pub(crate) const DEADLINE_SLACK: Duration = Duration::from_secs(1);
+
 /// Shortest and longest `request_timeout` a user may set: under 100 ms every call fails, over an hour nobody waits.
 pub(crate) const REQUEST_TIMEOUT_RANGE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(3600));
 

@@ -37,11 +37,17 @@ impl Provider for FeaturestoreProvider {
     }
 
     fn resources(&self) -> Vec<Arc<dyn Resource>> {
-        vec![Arc::new(StreamResource::new(self.session.clone())), Arc::new(ConnectionResource::new(self.session.clone()))]
+        vec![
+            Arc::new(StreamResource::new(self.session.clone())),
+            Arc::new(ConnectionResource::new(self.session.clone())),
+        ]
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
-        vec![Arc::new(StreamDataSource::new(self.session.clone())), Arc::new(AgentDataSource::new(self.session.clone()))]
+        vec![
+            Arc::new(StreamDataSource::new(self.session.clone())),
+            Arc::new(AgentDataSource::new(self.session.clone())),
+        ]
     }
 
     async fn validate(&self, config: &Value, _context: &CallContext) -> Diagnostics {
@@ -58,7 +64,12 @@ impl Provider for FeaturestoreProvider {
         };
         match settings.open().await {
             Ok((access, plan_checks)) => {
-                tracing::debug!(?access, ?plan_checks, terraform_version = request.terraform_version, "provider configured");
+                tracing::debug!(
+                    ?access,
+                    ?plan_checks,
+                    terraform_version = request.terraform_version,
+                    "provider configured"
+                );
                 self.session.configure(access, plan_checks);
                 Diagnostics::none()
             }

@@ -51,8 +51,12 @@ pub(crate) struct Session {
 impl Session {
     /// A session before any Configure.
     pub(crate) fn new() -> Self {
-        let access = Access::Unknown { attributes: vec!["the provider block".to_owned()] };
-        Self { current: Arc::new(RwLock::new((access, PlanChecks::default()))) }
+        let access = Access::Unknown {
+            attributes: vec!["the provider block".to_owned()],
+        };
+        Self {
+            current: Arc::new(RwLock::new((access, PlanChecks::default()))),
+        }
     }
 
     /// Replaces the configuration for every call from now on.
@@ -64,7 +68,9 @@ impl Session {
     pub(crate) fn agent(&self) -> Result<AgentClient, AgentError> {
         match &self.current.read().unwrap_or_else(PoisonError::into_inner).0 {
             Access::Ready(client) => Ok(client.clone()),
-            Access::Unknown { attributes } => Err(AgentError::NotConfigured { unknown: attributes.join(", ") }),
+            Access::Unknown { attributes } => Err(AgentError::NotConfigured {
+                unknown: attributes.join(", "),
+            }),
         }
     }
 

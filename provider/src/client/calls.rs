@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
+use featurestore_proto::v1;
 use featurestore_proto::v1::agent_service_client::AgentServiceClient;
 use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
-use featurestore_proto::v1;
 use tfplugin::call::StopSignal;
 use tonic::transport::Channel;
 
@@ -39,12 +39,22 @@ impl StreamRecord {
 
 /// A call that only asks.
 const fn question(name: &'static str) -> Call {
-    Call { name, wait: Duration::ZERO, acts: false, aborted_is_transient: true }
+    Call {
+        name,
+        wait: Duration::ZERO,
+        acts: false,
+        aborted_is_transient: true,
+    }
 }
 
 /// A call that changes something and is answered at once.
 const fn action(name: &'static str, aborted_is_transient: bool) -> Call {
-    Call { name, wait: Duration::ZERO, acts: true, aborted_is_transient }
+    Call {
+        name,
+        wait: Duration::ZERO,
+        acts: true,
+        aborted_is_transient,
+    }
 }
 
 fn streams(channel: Channel) -> StreamServiceClient<Channel> {
@@ -60,7 +70,9 @@ impl AgentClient {
     pub(crate) async fn get_stream(&self, name: &str, stop: &StopSignal) -> Result<StreamRecord, AgentError> {
         let call = question("GetStream");
         let request = v1::GetStreamRequest { name: name.to_owned() };
-        let reply = self.call(call, request, stop, |channel, request| async move { streams(channel).get_stream(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            streams(channel).get_stream(request).await
+        });
         StreamRecord::of(call.name, reply.await?.record)
     }
 
@@ -71,32 +83,35 @@ impl AgentClient {
         stop: &StopSignal,
     ) -> Result<v1::CheckStreamResponse, AgentError> {
         let call = question("CheckStream");
-        self.call(call, request, stop, |channel, request| async move { streams(channel).check_stream(request).await }).await
+        self.call(call, request, stop, |channel, request| async move {
+            streams(channel).check_stream(request).await
+        })
+        .await
     }
 
     /// Creates a stream; repeats are told apart by the request's id.
-    pub(crate) async fn create_stream(
-        &self,
-        mut request: v1::CreateStreamRequest,
-        stop: &StopSignal,
-    ) -> Result<StreamRecord, AgentError> {
-        let call = Call { wait: AGENT_WAIT, ..action("CreateStream", true) };
+    pub(crate) async fn create_stream(&self, mut request: v1::CreateStreamRequest, stop: &StopSignal) -> Result<StreamRecord, AgentError> {
+        let call = Call {
+            wait: AGENT_WAIT,
+            ..action("CreateStream", true)
+        };
         request.wait = prost_types::Duration::try_from(AGENT_WAIT).ok();
-        let reply =
-            self.call(call, request, stop, |channel, request| async move { streams(channel).create_stream(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            streams(channel).create_stream(request).await
+        });
         StreamRecord::of(call.name, reply.await?.record)
     }
 
     /// Changes a definition; repeats are told apart by the request's id.
-    pub(crate) async fn update_stream(
-        &self,
-        mut request: v1::UpdateStreamRequest,
-        stop: &StopSignal,
-    ) -> Result<StreamRecord, AgentError> {
-        let call = Call { wait: AGENT_WAIT, ..action("UpdateStream", false) };
+    pub(crate) async fn update_stream(&self, mut request: v1::UpdateStreamRequest, stop: &StopSignal) -> Result<StreamRecord, AgentError> {
+        let call = Call {
+            wait: AGENT_WAIT,
+            ..action("UpdateStream", false)
+        };
         request.wait = prost_types::Duration::try_from(AGENT_WAIT).ok();
-        let reply =
-            self.call(call, request, stop, |channel, request| async move { streams(channel).update_stream(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            streams(channel).update_stream(request).await
+        });
         StreamRecord::of(call.name, reply.await?.record)
     }
 
@@ -119,23 +134,27 @@ impl AgentClient {
         mut request: v1::RestartStreamRequest,
         stop: &StopSignal,
     ) -> Result<StreamRecord, AgentError> {
-        let call = Call { wait: AGENT_WAIT, ..action("RestartStream", false) };
+        let call = Call {
+            wait: AGENT_WAIT,
+            ..action("RestartStream", false)
+        };
         request.wait = prost_types::Duration::try_from(AGENT_WAIT).ok();
-        let reply =
-            self.call(call, request, stop, |channel, request| async move { streams(channel).restart_stream(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            streams(channel).restart_stream(request).await
+        });
         StreamRecord::of(call.name, reply.await?.record)
     }
 
     /// Deletes a stream; true when it is gone, false when the deletion goes on.
-    pub(crate) async fn delete_stream(
-        &self,
-        mut request: v1::DeleteStreamRequest,
-        stop: &StopSignal,
-    ) -> Result<bool, AgentError> {
-        let call = Call { wait: AGENT_WAIT, ..action("DeleteStream", true) };
+    pub(crate) async fn delete_stream(&self, mut request: v1::DeleteStreamRequest, stop: &StopSignal) -> Result<bool, AgentError> {
+        let call = Call {
+            wait: AGENT_WAIT,
+            ..action("DeleteStream", true)
+        };
         request.wait = prost_types::Duration::try_from(AGENT_WAIT).ok();
-        let reply =
-            self.call(call, request, stop, |channel, request| async move { streams(channel).delete_stream(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            streams(channel).delete_stream(request).await
+        });
         Ok(reply.await?.done)
     }
 
@@ -143,8 +162,9 @@ impl AgentClient {
     pub(crate) async fn get_connection(&self, name: &str, stop: &StopSignal) -> Result<v1::Connection, AgentError> {
         let call = question("GetConnection");
         let request = v1::GetConnectionRequest { name: name.to_owned() };
-        let reply =
-            self.call(call, request, stop, |channel, request| async move { connections(channel).get_connection(request).await });
+        let reply = self.call(call, request, stop, |channel, request| async move {
+            connections(channel).get_connection(request).await
+        });
         whole(call.name, reply.await?.connection)
     }
 
@@ -155,8 +175,13 @@ impl AgentClient {
         stop: &StopSignal,
     ) -> Result<v1::CheckConnectionResponse, AgentError> {
         let call = question("CheckConnection");
-        let request = v1::CheckConnectionRequest { connection: Some(connection) };
-        self.call(call, request, stop, |channel, request| async move { connections(channel).check_connection(request).await }).await
+        let request = v1::CheckConnectionRequest {
+            connection: Some(connection),
+        };
+        self.call(call, request, stop, |channel, request| async move {
+            connections(channel).check_connection(request).await
+        })
+        .await
     }
 
     /// Creates a connection; repeats are told apart by the request's id.
@@ -187,7 +212,10 @@ impl AgentClient {
 
     /// Deletes a connection that no stream uses.
     pub(crate) async fn delete_connection(&self, name: &str, stop: &StopSignal) -> Result<(), AgentError> {
-        let request = v1::DeleteConnectionRequest { name: name.to_owned(), force: false };
+        let request = v1::DeleteConnectionRequest {
+            name: name.to_owned(),
+            force: false,
+        };
         self.call(action("DeleteConnection", true), request, stop, |channel, request| async move {
             connections(channel).delete_connection(request).await
         })

@@ -43,9 +43,10 @@ where
 pub(crate) fn unanswered(session: &Session, error: &AgentError, consequence: &str) -> Diagnostic {
     const SUMMARY: &str = "Plan Not Checked By The Agent";
     match session.plan_checks() {
-        PlanChecks::Required => {
-            Diagnostic::error(SUMMARY, format!("`plan_checks = \"required\"` wants the agent's answer, and there is none: {error}."))
-        }
+        PlanChecks::Required => Diagnostic::error(
+            SUMMARY,
+            format!("`plan_checks = \"required\"` wants the agent's answer, and there is none: {error}."),
+        ),
         PlanChecks::Auto | PlanChecks::Off => Diagnostic::warning(SUMMARY, format!("There is no answer: {error}. {consequence}")),
     }
 }

@@ -14,7 +14,11 @@ pub(crate) fn failure(error: &AgentError, doing: &str, schema: &Schema) -> Diagn
     match error {
         AgentError::Refused { code, message, detail, .. } => {
             let found = violations(&detail.violations, schema);
-            if found.is_empty() { Diagnostic::error(title(*code), refusal(*code, message, doing)).into() } else { found }
+            if found.is_empty() {
+                Diagnostic::error(title(*code), refusal(*code, message, doing)).into()
+            } else {
+                found
+            }
         }
         other => silence(other, doing).into(),
     }
@@ -22,7 +26,17 @@ pub(crate) fn failure(error: &AgentError, doing: &str, schema: &Schema) -> Diagn
 
 /// Each violation at its attribute.
 pub(crate) fn violations(violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
-    violations.iter().map(|it| at_field("Invalid Attribute Value", &it.field, sentences(&it.problem, &it.value, &it.remedy), schema)).collect()
+    violations
+        .iter()
+        .map(|it| {
+            at_field(
+                "Invalid Attribute Value",
+                &it.field,
+                sentences(&it.problem, &it.value, &it.remedy),
+                schema,
+            )
+        })
+        .collect()
 }
 
 /// A violation that was found here, without the agent.
@@ -33,7 +47,14 @@ pub(crate) fn violation(violation: &Violation, schema: &Schema) -> Diagnostic {
 
 /// Each thing that this agent cannot do yet, at the attribute that asks for it.
 pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -> Diagnostics {
-    let one = |it: &v1::Violation| at_field("Not Available On This Agent", &it.field, sentences(&it.problem, &it.value, &it.remedy), schema);
+    let one = |it: &v1::Violation| {
+        at_field(
+            "Not Available On This Agent",
+            &it.field,
+            sentences(&it.problem, &it.value, &it.remedy),
+            schema,
+        )
+    };
     missing.iter().map(one).collect()
 }
 

@@ -16,7 +16,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Response, Status};
 
-use crate::limits::{CONNECT_TIMEOUT, PLAN_CHECK_RETRIES_MAX, STOP_GRACE};
+use crate::limits::{CONNECT_TIMEOUT, DEADLINE_SLACK, PLAN_CHECK_RETRIES_MAX, STOP_GRACE};
 use error::AgentError;
 use retry::{Failure, RetryPolicy, pause_before_retry};
 
@@ -47,12 +47,21 @@ impl AgentClient {
     /// A client of the agent at `endpoint`; connects when first used.
     pub(crate) fn new(endpoint: &Endpoint, token: Option<MetadataValue<Ascii>>, request_timeout: Duration, retries_max: u32) -> Self {
         let channel = endpoint.clone().connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true).connect_lazy();
-        Self { endpoint: endpoint.uri().to_string(), channel, token, request_timeout, retries_max }
+        Self {
+            endpoint: endpoint.uri().to_string(),
+            channel,
+            token,
+            request_timeout,
+            retries_max,
+        }
     }
 
     /// The same client with little patience, for checks that a plan can do without.
     pub(crate) fn hasty(&self) -> Self {
-        Self { retries_max: self.retries_max.min(PLAN_CHECK_RETRIES_MAX), ..self.clone() }
+        Self {
+            retries_max: self.retries_max.min(PLAN_CHECK_RETRIES_MAX),
+            ..self.clone()
+        }
     }
 
     /// Sends `question` until it is answered, refused, out of retries, or Terraform says stop.
@@ -67,7 +76,10 @@ impl AgentClient {
         Question: Clone,
         Sent: Future<Output = Result<Response<Reply>, Status>>,
     {
-        let policy = RetryPolicy { retries_max: self.retries_max, aborted_is_transient: call.aborted_is_transient };
+        let policy = RetryPolicy {
+            retries_max: self.retries_max,
+            aborted_is_transient: call.aborted_is_transient,
+        };
         let deadline = self.request_timeout + call.wait;
         let mut failures = 0;
         loop {
@@ -81,7 +93,11 @@ impl AgentClient {
                 Ok(Err(status)) => status,
                 Err(_) => {
                     let endpoint = self.endpoint.clone();
-                    return Err(AgentError::NoAnswer { endpoint, call: call.name, waited: deadline });
+                    return Err(AgentError::NoAnswer {
+                        endpoint,
+                        call: call.name,
+                        waited: deadline,
+                    });
                 }
             };
             failures += 1;
@@ -89,7 +105,10 @@ impl AgentClient {
             let failure = Failure {
                 code: status.code(),
                 answer_lost: std::error::Error::source(&status).is_some(),
-                retry_after: detail.retry_after.and_then(|advice| advice.try_into().ok()).filter(|advice| !Duration::is_zero(advice)),
+                retry_after: detail
+                    .retry_after
+                    .and_then(|advice| advice.try_into().ok())
+                    .filter(|advice| !Duration::is_zero(advice)),
             };
             let Some(pause) = pause_before_retry(policy, failures, failure, jitter()) else {
                 return Err(self.failed(call, &status, detail, failures));
@@ -104,7 +123,8 @@ impl AgentClient {
 
     fn request<Question>(&self, question: Question, deadline: Duration) -> Request<Question> {
         let mut request = Request::new(question);
-        request.set_timeout(deadline);
+        // The agent is told a little more than we wait ourselves, so that it is always our own clock that ends an attempt.
+        request.set_timeout(deadline + DEADLINE_SLACK);
         if let Some(token) = &self.token {
             request.metadata_mut().insert("authorization", token.clone());
         }
@@ -113,7 +133,11 @@ impl AgentClient {
 
     fn failed(&self, call: Call, status: &Status, detail: v1::ErrorDetail, attempts: u32) -> AgentError {
         match std::error::Error::source(status) {
-            Some(cause) => AgentError::Unreachable { endpoint: self.endpoint.clone(), attempts, cause: innermost(cause) },
+            Some(cause) => AgentError::Unreachable {
+                endpoint: self.endpoint.clone(),
+                attempts,
+                cause: innermost(cause),
+            },
             None => AgentError::Refused {
                 call: call.name,
                 code: status.code(),
@@ -127,7 +151,9 @@ impl AgentClient {
 impl std::fmt::Debug for AgentClient {
     /// Never shows the token.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentClient").field("endpoint", &self.endpoint).finish_non_exhaustive()
+        f.debug_struct("AgentClient")
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
     }
 }
 

@@ -55,8 +55,20 @@ mod tests {
     use super::*;
 
     fn check(retries_max: u32, failures: u32, code: Code, aborted: bool, lost: bool) -> Option<Duration> {
-        let policy = RetryPolicy { retries_max, aborted_is_transient: aborted };
-        pause_before_retry(policy, failures, Failure { code, answer_lost: lost, retry_after: None }, 1.0)
+        let policy = RetryPolicy {
+            retries_max,
+            aborted_is_transient: aborted,
+        };
+        pause_before_retry(
+            policy,
+            failures,
+            Failure {
+                code,
+                answer_lost: lost,
+                retry_after: None,
+            },
+            1.0,
+        )
     }
 
     #[test]
@@ -66,21 +78,37 @@ mod tests {
         assert_eq!(check(2, 3, Code::Unavailable, false, false), None, "the bound holds");
         assert_eq!(check(2, 1, Code::Aborted, false, false), None, "a conflict is no hiccup");
         assert!(check(2, 1, Code::Aborted, true, false).is_some());
-        assert!(check(2, 1, Code::Unknown, false, true).is_some(), "a lost answer is asked for again");
+        assert!(
+            check(2, 1, Code::Unknown, false, true).is_some(),
+            "a lost answer is asked for again"
+        );
         assert_eq!(check(2, 1, Code::InvalidArgument, true, false), None);
-        assert_eq!(check(0, 1, Code::Unavailable, true, false), None, "max_retries = 0 means one attempt");
+        assert_eq!(
+            check(0, 1, Code::Unavailable, true, false),
+            None,
+            "max_retries = 0 means one attempt"
+        );
     }
 
     #[test]
     fn pauses_grow_to_a_bound_and_never_undercut_the_agents_advice() {
         assert_eq!(check(100, 90, Code::Unavailable, false, false), Some(BACKOFF_LONGEST));
-        let policy = RetryPolicy { retries_max: 1, aborted_is_transient: false };
+        let policy = RetryPolicy {
+            retries_max: 1,
+            aborted_is_transient: false,
+        };
         let told = |advice| {
-            let failure =
-                Failure { code: Code::ResourceExhausted, answer_lost: false, retry_after: Some(Duration::from_secs(advice)) };
+            let failure = Failure {
+                code: Code::ResourceExhausted,
+                answer_lost: false,
+                retry_after: Some(Duration::from_secs(advice)),
+            };
             pause_before_retry(policy, 1, failure, 0.0)
         };
         assert!(told(7) > Some(Duration::from_secs(7)));
-        assert!(told(86_400) < Some(RETRY_ADVICE_LONGEST + BACKOFF_FIRST), "advice is believed within reason");
+        assert!(
+            told(86_400) < Some(RETRY_ADVICE_LONGEST + BACKOFF_FIRST),
+            "advice is believed within reason"
+        );
     }
 }

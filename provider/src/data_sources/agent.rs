@@ -38,9 +38,18 @@ impl DataSource for AgentDataSource {
                 ("version", Attribute::computed(Type::String, "The agent's version.")),
                 (
                     "capabilities",
-                    Attribute::computed(Type::set(Type::String), "What the agent can do, by name, such as `kafka.subscribe`."),
+                    Attribute::computed(
+                        Type::set(Type::String),
+                        "What the agent can do, by name, such as `kafka.subscribe`.",
+                    ),
                 ),
-                ("trash_retention", Attribute::computed(Type::String, "How long a deleted table can be restored; `0s` when the trash is off.")),
+                (
+                    "trash_retention",
+                    Attribute::computed(
+                        Type::String,
+                        "How long a deleted table can be restored; `0s` when the trash is off.",
+                    ),
+                ),
                 ("principal", Attribute::computed(Type::String, "Who the provider is to the agent.")),
             ],
         )
@@ -50,13 +59,19 @@ impl DataSource for AgentDataSource {
         const DOING: &str = "read the agent's version";
         let schema = self.schema();
         let client = self.session.agent().map_err(|error| failure(&error, DOING, &schema))?;
-        let agent = client.get_agent(&context.stop).await.map_err(|error| failure(&error, DOING, &schema))?;
+        let agent = client
+            .get_agent(&context.stop)
+            .await
+            .map_err(|error| failure(&error, DOING, &schema))?;
         let state = Value::object([
             ("version", Value::string(agent.version)),
             ("capabilities", Value::string_set(agent.capabilities)),
             ("trash_retention", duration_text(agent.trash_retention.as_ref())),
             ("principal", text_or_null(&agent.principal)),
         ]);
-        Ok(DataRead { state, diagnostics: Diagnostics::none() })
+        Ok(DataRead {
+            state,
+            diagnostics: Diagnostics::none(),
+        })
     }
 }

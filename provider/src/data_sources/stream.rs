@@ -30,8 +30,14 @@ impl StreamDataSource {
 }
 
 fn schema() -> Schema {
-    let resource = definition().into_iter().chain(set_by_agent()).map(|(name, attribute)| (name, as_computed(attribute)));
-    let name = ("name", Attribute::required(Type::String, "Name in three parts, `catalog.schema.stream`."));
+    let resource = definition()
+        .into_iter()
+        .chain(set_by_agent())
+        .map(|(name, attribute)| (name, as_computed(attribute)));
+    let name = (
+        "name",
+        Attribute::required(Type::String, "Name in three parts, `catalog.schema.stream`."),
+    );
     let status = ("status", stream_status::attribute());
     Schema::new(
         "A stream that exists: its definition, and what it does at the moment.",
@@ -66,9 +72,15 @@ impl DataSource for StreamDataSource {
         let name = config.get("name").as_str().unwrap_or_default();
         let doing = format!("read the stream `{name}`");
         let client = self.session.agent().map_err(|error| failure(&error, &doing, &self.schema))?;
-        let record = client.get_stream(name, &context.stop).await.map_err(|error| failure(&error, &doing, &self.schema))?;
+        let record = client
+            .get_stream(name, &context.stop)
+            .await
+            .map_err(|error| failure(&error, &doing, &self.schema))?;
         let status = [("status", stream_status::value(&record.status))];
         let state = Value::object(answer::attributes(&record).into_iter().chain(status));
-        Ok(DataRead { state, diagnostics: Diagnostics::none() })
+        Ok(DataRead {
+            state,
+            diagnostics: Diagnostics::none(),
+        })
     }
 }

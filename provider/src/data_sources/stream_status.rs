@@ -19,7 +19,10 @@ fn number(what: &str) -> Attribute {
 /// The attribute `status`.
 pub(super) fn attribute() -> Attribute {
     let schema_side = || {
-        let proto = AttributeType::single([("schema_text", text("Text of a `.proto` file.")), ("message_name", text("Name of the message in it."))]);
+        let proto = AttributeType::single([
+            ("schema_text", text("Text of a `.proto` file.")),
+            ("message_name", text("Name of the message in it.")),
+        ]);
         let forms = AttributeType::single([
             ("json_schema", text("JSON Schema.")),
             ("avro_schema", text("Avro schema.")),
@@ -32,9 +35,15 @@ pub(super) fn attribute() -> Attribute {
         ("generation", number("Counts changes of the definition, from 1.")),
         ("observed_generation", number("The definition that the running pipeline follows.")),
         ("operations_generation", number("Counts changes of the operations, from 1.")),
-        ("conditions", Attribute::computed(conditions(), "What is as it should be, and what is not.")),
+        (
+            "conditions",
+            Attribute::computed(conditions(), "What is as it should be, and what is not."),
+        ),
         ("table", Attribute::computed(table(), "The ingestion table.")),
-        ("partitions", Attribute::computed(partitions(), "Position, end and lag of each partition or shard.")),
+        (
+            "partitions",
+            Attribute::computed(partitions(), "Position, end and lag of each partition or shard."),
+        ),
         (
             "schema_versions",
             Attribute::computed(
@@ -98,7 +107,10 @@ fn partitions() -> AttributeType {
         ("topic", text("Kafka topic or Kinesis stream.")),
         ("partition", number("Kafka partition.")),
         ("shard_id", text("Kinesis shard.")),
-        ("position", number("Next offset that will be read; everything before it is in the table.")),
+        (
+            "position",
+            number("Next offset that will be read; everything before it is in the table."),
+        ),
         ("end", number("End of the partition as last seen.")),
         ("lag", number("End minus position.")),
         ("held", text("Why the partition does not move, where it does not.")),
@@ -114,7 +126,10 @@ pub(super) fn value(status: &v1::StreamStatus) -> Value {
         ("conditions", Value::List(status.conditions.iter().map(condition).collect())),
         ("table", status.table.as_ref().map_or(Value::Null, table_value)),
         ("partitions", Value::List(status.partitions.iter().map(partition).collect())),
-        ("schema_versions", Value::List(status.schema_versions.iter().map(schema_version).collect())),
+        (
+            "schema_versions",
+            Value::List(status.schema_versions.iter().map(schema_version).collect()),
+        ),
         ("backfill", status.backfill.as_ref().map_or(Value::Null, backfill)),
     ])
 }
@@ -122,7 +137,10 @@ pub(super) fn value(status: &v1::StreamStatus) -> Value {
 fn condition(condition: &v1::Condition) -> Value {
     Value::object([
         ("type", Value::string(&condition.r#type)),
-        ("status", Value::string(condition.status().as_str_name().trim_start_matches("CONDITION_STATUS_"))),
+        (
+            "status",
+            Value::string(condition.status().as_str_name().trim_start_matches("CONDITION_STATUS_")),
+        ),
         ("reason", Value::string(&condition.reason)),
         ("message", Value::string(&condition.message)),
         ("since", time(condition.since.as_ref())),
@@ -130,9 +148,7 @@ fn condition(condition: &v1::Condition) -> Value {
 }
 
 fn table_value(table: &v1::TableStatus) -> Value {
-    let column = |column: &v1::TableColumn| {
-        Value::object([("name", Value::string(&column.name)), ("type", Value::string(&column.r#type))])
-    };
+    let column = |column: &v1::TableColumn| Value::object([("name", Value::string(&column.name)), ("type", Value::string(&column.r#type))]);
     Value::object([
         ("delta_table_name", Value::string(&table.delta_table_name)),
         ("location", Value::string(&table.location)),

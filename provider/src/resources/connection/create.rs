@@ -20,8 +20,10 @@ impl ConnectionResource {
             Ok(client) => client,
             Err(error) => return Applied::failed(self.failed(&error, &doing)),
         };
-        let message =
-            v1::CreateConnectionRequest { connection: Some(connection), request_id: uuid::Uuid::new_v4().to_string() };
+        let message = v1::CreateConnectionRequest {
+            connection: Some(connection),
+            request_id: uuid::Uuid::new_v4().to_string(),
+        };
         match client.create_connection(message, &context.stop).await {
             Ok(made) => Applied::done(state_of(&made, request.planned), notes_of(&made)),
             Err(error) if error.code() == Some(Code::AlreadyExists) => Applied::failed(already_exists(&name)),

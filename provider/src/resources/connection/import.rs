@@ -21,7 +21,11 @@ impl ConnectionResource {
         match client.get_connection(id, &context.stop).await {
             Ok(found) => {
                 let state = state_of(&found, &Value::Null);
-                Ok(Found { state, private: notes_of(&found), diagnostics: Diagnostics::none() })
+                Ok(Found {
+                    state,
+                    private: notes_of(&found),
+                    diagnostics: Diagnostics::none(),
+                })
             }
             Err(error) if error.is_not_found() => {
                 let detail = format!("The agent has no connection `{id}`. The import id is the connection's name.");

@@ -40,7 +40,10 @@ pub(crate) struct ConnectionResource {
 impl ConnectionResource {
     /// The resource of one provider.
     pub(crate) fn new(session: Session) -> Self {
-        Self { session, schema: schema::schema() }
+        Self {
+            session,
+            schema: schema::schema(),
+        }
     }
 
     /// A failed call as diagnostics.

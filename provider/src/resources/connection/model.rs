@@ -20,7 +20,10 @@ pub(super) struct Declaration {
 impl Declaration {
     /// Reads a configuration, plan or state.
     pub(super) fn read(value: &Value) -> Self {
-        let mut reader = Reader { value, unknown: Vec::new() };
+        let mut reader = Reader {
+            value,
+            unknown: Vec::new(),
+        };
         let options = if value.get("kafka").is_present() {
             Some(v1::connection::Options::Kafka(reader.kafka()))
         } else if value.get("kinesis").is_present() {
@@ -42,13 +45,18 @@ impl Declaration {
             options,
             ..Default::default()
         };
-        Self { connection, unknown: reader.unknown }
+        Self {
+            connection,
+            unknown: reader.unknown,
+        }
     }
 
     /// True if what a message says about `field` may come from a stand-in. Options of one kind are judged together.
     pub(super) fn is_unsure(&self, field: &str) -> bool {
         let kind = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
-        self.unknown.iter().any(|unknown| unknown.is_empty() || kind(unknown) == kind(field))
+        self.unknown
+            .iter()
+            .any(|unknown| unknown.is_empty() || kind(unknown) == kind(field))
     }
 }
 
@@ -74,7 +82,10 @@ impl Reader<'_> {
             return None;
         }
         let mut part = |name: &str| self.text(&format!("{path}.{name}"), "unknown").unwrap_or_default();
-        Some(v1::SecretRef { scope: part("scope"), key: part("key") })
+        Some(v1::SecretRef {
+            scope: part("scope"),
+            key: part("key"),
+        })
     }
 
     fn kafka(&mut self) -> v1::KafkaConnection {
@@ -129,7 +140,11 @@ fn optional(text: &Option<String>) -> Value {
 }
 
 fn kafka_value(kafka: &v1::KafkaConnection) -> Value {
-    let protocol = if kafka.security_protocol.is_empty() { "SASL_SSL" } else { &kafka.security_protocol };
+    let protocol = if kafka.security_protocol.is_empty() {
+        "SASL_SSL"
+    } else {
+        &kafka.security_protocol
+    };
     Value::object([
         ("bootstrap_servers", Value::string(&kafka.bootstrap_servers)),
         ("security_protocol", Value::string(protocol)),
@@ -142,7 +157,10 @@ fn kafka_value(kafka: &v1::KafkaConnection) -> Value {
         ("schema_registry_url", optional(&kafka.schema_registry_url)),
         ("schema_registry_api_key", optional(&kafka.schema_registry_api_key)),
         ("schema_registry_api_secret_wo", Value::Null),
-        ("schema_registry_api_secret_secret", secret_ref(kafka.schema_registry_api_secret_ref.as_ref())),
+        (
+            "schema_registry_api_secret_secret",
+            secret_ref(kafka.schema_registry_api_secret_ref.as_ref()),
+        ),
     ])
 }
 

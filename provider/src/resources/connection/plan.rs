@@ -35,11 +35,14 @@ impl ConnectionResource {
         if !declared.unknown.is_empty() {
             return;
         }
-        let asked = consult(&self.session, |client| async move { client.check_connection(declared.connection, &context.stop).await });
+        let asked = consult(&self.session, |client| async move {
+            client.check_connection(declared.connection, &context.stop).await
+        });
         match asked.await {
             Ok(Consulted::Answer(answer)) => {
                 plan.diagnostics.extend(violations(&answer.violations, &self.schema));
-                plan.diagnostics.extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
+                plan.diagnostics
+                    .extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
             }
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });
@@ -63,7 +66,10 @@ fn warn_of_plain_text(plan: &mut Plan) {
         _ => return,
     };
     plan.tell(
-        Diagnostic::warning("Connection Without Encryption", format!("{what} readable for everyone on the way to the brokers. Use it for brokers on this machine only."))
-            .at(AttributePath::attributes(PROTOCOL)),
+        Diagnostic::warning(
+            "Connection Without Encryption",
+            format!("{what} readable for everyone on the way to the brokers. Use it for brokers on this machine only."),
+        )
+        .at(AttributePath::attributes(PROTOCOL)),
     );
 }

@@ -15,14 +15,44 @@ pub(crate) fn schema() -> Schema {
     Schema::new(
         "A named way to reach a source. Streams refer to it by name.",
         [
-            ("id", Attribute::computed(Type::String, say("The connection's uid.", "Set by the agent.")).computed_keeps_prior()),
-            ("name", Attribute::required(Type::String, say("Letters, digits, `_` and `-`.", REPLACES)).replaces()),
+            (
+                "id",
+                Attribute::computed(Type::String, say("The connection's uid.", "Set by the agent.")).computed_keeps_prior(),
+            ),
+            (
+                "name",
+                Attribute::required(Type::String, say("Letters, digits, `_` and `-`.", REPLACES)).replaces(),
+            ),
             ("comment", optional("What the connection is for.")),
-            ("kafka", Attribute::optional(kafka(), say("Options of Apache Kafka. Exactly one of `kafka`, `kinesis`.", "Its options change in place; another kind replaces the connection."))),
-            ("kinesis", Attribute::optional(kinesis(), say("Options of Amazon Kinesis. Exactly one of `kafka`, `kinesis`.", "Its options change in place; another kind replaces the connection."))),
+            (
+                "kafka",
+                Attribute::optional(
+                    kafka(),
+                    say(
+                        "Options of Apache Kafka. Exactly one of `kafka`, `kinesis`.",
+                        "Its options change in place; another kind replaces the connection.",
+                    ),
+                ),
+            ),
+            (
+                "kinesis",
+                Attribute::optional(
+                    kinesis(),
+                    say(
+                        "Options of Amazon Kinesis. Exactly one of `kafka`, `kinesis`.",
+                        "Its options change in place; another kind replaces the connection.",
+                    ),
+                ),
+            ),
             (
                 "secrets_wo_version",
-                Attribute::optional(Type::Number, say("Version of the write-only values. Any number will do.", "A new number sends the write-only values again.")),
+                Attribute::optional(
+                    Type::Number,
+                    say(
+                        "Version of the write-only values. Any number will do.",
+                        "A new number sends the write-only values again.",
+                    ),
+                ),
             ),
         ],
     )
@@ -39,24 +69,45 @@ fn kafka() -> AttributeType {
             "security_protocol",
             Attribute::optional_computed(
                 Type::String,
-                say("`SASL_SSL` (default), `SSL`, or, for brokers on this machine, `SASL_PLAINTEXT` or `PLAINTEXT`.", IN_PLACE),
+                say(
+                    "`SASL_SSL` (default), `SSL`, or, for brokers on this machine, `SASL_PLAINTEXT` or `PLAINTEXT`.",
+                    IN_PLACE,
+                ),
             )
             .default("SASL_SSL"),
         ),
-        ("sasl_mechanism", optional("`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; needs `user` and a password.")),
+        (
+            "sasl_mechanism",
+            optional("`PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; needs `user` and a password."),
+        ),
         ("user", optional("SASL user.")),
         ("password_wo", secret("SASL password. Conflicts with `password_secret`.")),
-        ("password_secret", Attribute::optional(secret_ref(IN_PLACE), say("Secret that holds the SASL password. Conflicts with `password_wo`.", IN_PLACE))),
-        ("credential", optional("Service credential for IAM, as for Amazon MSK; instead of SASL.")),
+        (
+            "password_secret",
+            Attribute::optional(
+                secret_ref(IN_PLACE),
+                say("Secret that holds the SASL password. Conflicts with `password_wo`.", IN_PLACE),
+            ),
+        ),
+        (
+            "credential",
+            optional("Service credential for IAM, as for Amazon MSK; instead of SASL."),
+        ),
         ("ca_pem", optional("Certificate authorities to trust, PEM.")),
         ("schema_registry_url", optional("Address of a Confluent schema registry.")),
         ("schema_registry_api_key", optional("API key of the registry.")),
-        ("schema_registry_api_secret_wo", secret("API secret of the registry. Conflicts with `schema_registry_api_secret_secret`.")),
+        (
+            "schema_registry_api_secret_wo",
+            secret("API secret of the registry. Conflicts with `schema_registry_api_secret_secret`."),
+        ),
         (
             "schema_registry_api_secret_secret",
             Attribute::optional(
                 secret_ref(IN_PLACE),
-                say("Secret that holds the registry's API secret. Conflicts with `schema_registry_api_secret_wo`.", IN_PLACE),
+                say(
+                    "Secret that holds the registry's API secret. Conflicts with `schema_registry_api_secret_wo`.",
+                    IN_PLACE,
+                ),
             ),
         ),
     ])
@@ -65,7 +116,10 @@ fn kafka() -> AttributeType {
 fn kinesis() -> AttributeType {
     AttributeType::single([
         ("aws_region", Attribute::required(Type::String, say("AWS region.", IN_PLACE))),
-        ("credential", Attribute::required(Type::String, say("Service credential.", IN_PLACE))),
+        (
+            "credential",
+            Attribute::required(Type::String, say("Service credential.", IN_PLACE)),
+        ),
         ("endpoint", optional("Another endpoint than the region's.")),
     ])
 }

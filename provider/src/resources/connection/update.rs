@@ -4,14 +4,21 @@ use featurestore_proto::v1;
 use tfplugin::call::CallContext;
 use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, UpdateRequest};
+use tonic::Code;
 
 use super::model::{Declaration, add_secrets, mask_path, state_of};
 use super::{ConnectionResource, GENERATION, name_of, notes_of};
+use crate::client::AgentClient;
+use crate::client::error::AgentError;
 
 /// A write-only attribute, the reference that says the same, and the option that both set.
 const SECRETS: [(&str, &str, &str); 2] = [
     ("kafka.password_wo", "kafka.password_secret", "kafka.password"),
-    ("kafka.schema_registry_api_secret_wo", "kafka.schema_registry_api_secret_secret", "kafka.schema_registry_api_secret"),
+    (
+        "kafka.schema_registry_api_secret_wo",
+        "kafka.schema_registry_api_secret_secret",
+        "kafka.schema_registry_api_secret",
+    ),
 ];
 
 impl ConnectionResource {
@@ -32,11 +39,33 @@ impl ConnectionResource {
             update_mask: Some(prost_types::FieldMask { paths }),
             generation: request.private.get::<u64>(GENERATION).unwrap_or(0),
         };
-        match client.update_connection(message, &context.stop).await {
+        match update(&client, message, context).await {
             Ok(changed) => Applied::done(state_of(&changed, request.planned), notes_of(&changed)),
             Err(error) => Applied::failed(self.failed(&error, &doing)),
         }
     }
+}
+
+/// Sends the change. A conflict after a lost answer may be our own success: then what was asked for is there.
+async fn update(client: &AgentClient, message: v1::UpdateConnectionRequest, context: &CallContext) -> Result<v1::Connection, AgentError> {
+    let planned_on = message.generation;
+    let wanted = message.connection.clone().map(without_secrets).unwrap_or_default();
+    let conflict = match client.update_connection(message, &context.stop).await {
+        Err(error) if error.code() == Some(Code::Aborted) => error,
+        answer => return answer,
+    };
+    let seen = client.get_connection(&wanted.name, &context.stop).await?;
+    let ours = seen.generation == planned_on + 1 && seen.comment == wanted.comment && seen.options == wanted.options;
+    if ours { Ok(seen) } else { Err(conflict) }
+}
+
+/// The connection as the agent shows it.
+fn without_secrets(mut connection: v1::Connection) -> v1::Connection {
+    if let Some(v1::connection::Options::Kafka(kafka)) = &mut connection.options {
+        kafka.password = None;
+        kafka.schema_registry_api_secret = None;
+    }
+    connection
 }
 
 /// The options to send.

@@ -11,8 +11,10 @@ use super::model::Declaration;
 use crate::client::diagnostics::violation;
 
 /// A write-only value and the reference that says the same.
-const EITHER: [(&str, &str); 2] =
-    [("password_wo", "password_secret"), ("schema_registry_api_secret_wo", "schema_registry_api_secret_secret")];
+const EITHER: [(&str, &str); 2] = [
+    ("password_wo", "password_secret"),
+    ("schema_registry_api_secret_wo", "schema_registry_api_secret_secret"),
+];
 
 /// All that is wrong with a configuration, each at its attribute.
 pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
@@ -25,9 +27,17 @@ pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
         remedy: remedy.to_owned(),
     };
     if kafka.is_present() && kinesis.is_present() {
-        found.push(nothing("kinesis", "exactly one of `kafka`, `kinesis` may be set, and here are both", "leave one of them"));
+        found.push(nothing(
+            "kinesis",
+            "exactly one of `kafka`, `kinesis` may be set, and here are both",
+            "leave one of them",
+        ));
     } else if kafka.is_null() && kinesis.is_null() {
-        found.push(nothing("kafka", "exactly one of `kafka`, `kinesis` is required, and here is none", "set one of them"));
+        found.push(nothing(
+            "kafka",
+            "exactly one of `kafka`, `kinesis` is required, and here is none",
+            "set one of them",
+        ));
     }
     for (value, reference) in EITHER {
         if kafka.get(value).is_present() && kafka.get(reference).is_present() {

@@ -105,7 +105,11 @@ fn kinesis_source(kinesis: &v1::KinesisStreamConfig) -> Value {
         Some(Streams::StreamArns(arns)) => (Value::Null, Value::object([("arns", Value::string_set(&arns.arns))])),
         None => (Value::Null, Value::Null),
     };
-    Value::object([("stream_names", names), ("stream_arns", arns), ("extra_options", map_or_null(&kinesis.extra_options))])
+    Value::object([
+        ("stream_names", names),
+        ("stream_arns", arns),
+        ("extra_options", map_or_null(&kinesis.extra_options)),
+    ])
 }
 
 fn connection(config: Option<&v1::ConnectionConfig>) -> Value {
@@ -128,15 +132,16 @@ fn direct_mtls(direct: &v1::DirectMtlsConfig) -> Value {
         ("truststore_password_ref", secret_ref(mtls.truststore_password_ref.as_ref())),
         ("disable_hostname_verification", Value::Bool(mtls.disable_hostname_verification)),
     ]);
-    Value::object([("bootstrap_servers", Value::string(&direct.bootstrap_servers)), ("mtls_config", mtls)])
+    Value::object([
+        ("bootstrap_servers", Value::string(&direct.bootstrap_servers)),
+        ("mtls_config", mtls),
+    ])
 }
 
 /// A secret's reference as the resources nest it.
 pub(crate) fn secret_ref(reference: Option<&v1::SecretRef>) -> Value {
     match reference {
-        Some(reference) => {
-            Value::object([("scope", Value::string(&reference.scope)), ("key", Value::string(&reference.key))])
-        }
+        Some(reference) => Value::object([("scope", Value::string(&reference.scope)), ("key", Value::string(&reference.key))]),
         None => Value::Null,
     }
 }
@@ -173,7 +178,10 @@ fn direct_schema(schema: Option<&v1::DirectSchema>) -> Value {
 fn schema_registry(registry: &v1::SchemaRegistryConfig) -> Value {
     let locator = |locator: &Option<v1::SchemaLocator>| match locator.as_ref().and_then(|it| it.confluent_schema.as_ref()) {
         Some(schema) => {
-            let schema = Value::object([("subject", Value::string(&schema.subject)), ("format", Value::string(&schema.format))]);
+            let schema = Value::object([
+                ("subject", Value::string(&schema.subject)),
+                ("format", Value::string(&schema.format)),
+            ]);
             Value::object([("confluent_schema", schema)])
         }
         None => Value::Null,

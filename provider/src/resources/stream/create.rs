@@ -44,7 +44,10 @@ impl StreamResource {
     /// Nothing to keep; where the answer may have been lost, that the stream may exist all the same.
     fn not_created(&self, error: &AgentError, name: &str, doing: &str) -> Diagnostics {
         let mut diagnostics = self.failed(error, doing);
-        if matches!(error, AgentError::Stopped | AgentError::NoAnswer { .. } | AgentError::Unreachable { .. }) {
+        if matches!(
+            error,
+            AgentError::Stopped | AgentError::NoAnswer { .. } | AgentError::Unreachable { .. }
+        ) {
             diagnostics.push(Diagnostic::warning(
                 "Stream May Exist",
                 format!(

@@ -46,7 +46,10 @@ pub(crate) fn same_avro_schema(left: &str, right: &str) -> bool {
 pub(crate) fn same_proto_schema(left: &Value, right: &Value) -> bool {
     let text = |value: &Value| {
         let part = |name: &str| value.get(name).as_str().map(str::to_owned);
-        Some(SchemaText::Proto { schema_text: part("schema_text")?, message_name: part("message_name")? })
+        Some(SchemaText::Proto {
+            schema_text: part("schema_text")?,
+            message_name: part("message_name")?,
+        })
     };
     match (text(left), text(right)) {
         (Some(left), Some(right)) => left == right || schema::same_meaning(&left, &right),

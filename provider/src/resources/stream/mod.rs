@@ -11,8 +11,8 @@ mod plan;
 mod read;
 pub(crate) mod schema;
 mod update;
-mod verdict;
 mod validate;
+mod verdict;
 mod wait;
 mod words;
 
@@ -42,8 +42,12 @@ const GENERATION: &str = "generation";
 const OPERATIONS_GENERATION: &str = "operations_generation";
 
 /// Settings that the provider keeps for itself, with what they are when nobody says.
-const OWN_SETTINGS: [(&str, Option<&str>); 4] =
-    [("schema_update_policy", Some("reject")), ("on_destroy", Some("delete")), ("deletion_protection", None), ("timeouts", None)];
+const OWN_SETTINGS: [(&str, Option<&str>); 4] = [
+    ("schema_update_policy", Some("reject")),
+    ("on_destroy", Some("delete")),
+    ("deletion_protection", None),
+    ("timeouts", None),
+];
 
 /// The resource.
 pub(crate) struct StreamResource {
@@ -54,7 +58,10 @@ pub(crate) struct StreamResource {
 impl StreamResource {
     /// The resource of one provider.
     pub(crate) fn new(session: Session) -> Self {
-        Self { session, schema: schema::schema() }
+        Self {
+            session,
+            schema: schema::schema(),
+        }
     }
 
     /// A failed call as diagnostics.
@@ -111,7 +118,11 @@ fn state_of(record: &StreamRecord, own: &Value) -> Value {
 /// The provider's own settings as they are when nobody says.
 fn default_settings() -> Value {
     Value::object(OWN_SETTINGS.iter().map(|(name, default)| {
-        let default = if *name == "deletion_protection" { Value::Bool(false) } else { Value::optional_string(*default) };
+        let default = if *name == "deletion_protection" {
+            Value::Bool(false)
+        } else {
+            Value::optional_string(*default)
+        };
         (*name, default)
     }))
 }
@@ -126,7 +137,12 @@ fn notes_of(record: &StreamRecord) -> Private {
 
 /// The timeout of that name, or its default.
 fn timeout(value: &Value, name: &str, default: Duration) -> Duration {
-    value.get("timeouts").get(name).as_str().and_then(|text| duration::parse(text).ok()).unwrap_or(default)
+    value
+        .get("timeouts")
+        .get(name)
+        .as_str()
+        .and_then(|text| duration::parse(text).ok())
+        .unwrap_or(default)
 }
 
 /// The text of an attribute; empty if there is none.

@@ -4,13 +4,11 @@
 //! can still be judged. Invariant: what is read from a wholly known value and written back is equal in meaning.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use featurestore_proto::v1;
 use stream_spec::violation::Violation;
 use tfplugin::value::Value;
 
-use crate::client::calls::StreamRecord;
 use crate::duration;
 
 /// Stands in for an unknown three-part name.
@@ -40,7 +38,11 @@ pub(crate) struct Declaration {
 impl Declaration {
     /// Reads a configuration, plan or state.
     pub(crate) fn read(value: &Value) -> Self {
-        let mut reader = Reader { value, unknown: Vec::new(), violations: Vec::new() };
+        let mut reader = Reader {
+            value,
+            unknown: Vec::new(),
+            violations: Vec::new(),
+        };
         let stream = v1::Stream {
             name: reader.name("name"),
             description: reader.text("description", UNKNOWN_TEXT),
@@ -53,7 +55,12 @@ impl Declaration {
             ..Default::default()
         };
         let operations = reader.operations();
-        Self { stream, operations, violations: reader.violations, unknown: reader.unknown }
+        Self {
+            stream,
+            operations,
+            violations: reader.violations,
+            unknown: reader.unknown,
+        }
     }
 
     /// True if every part of the definition and of the operations is known.
@@ -65,20 +72,11 @@ impl Declaration {
     pub(crate) fn is_unsure(&self, field: &str) -> bool {
         let inside = |field: &str, of: &str| field == of || (field.starts_with(of) && field.as_bytes().get(of.len()) == Some(&b'.'));
         let unknown = |path: &str| self.unknown.iter().any(|unknown| inside(path, unknown) || inside(unknown, path));
-        unknown(field) || ([EXCLUDED, DEDUPLICATION, "record_type_filter"].iter().any(|path| inside(field, path)) && JUDGED_TOGETHER.iter().any(|path| unknown(path)))
-    }
-
-    /// Direct schemas, if the stream has them.
-    pub(crate) fn direct_schemas(&self) -> Option<&v1::DirectSchemas> {
-        direct_schemas(&self.stream)
-    }
-}
-
-/// Direct schemas of a definition, if it has them.
-pub(crate) fn direct_schemas(stream: &v1::Stream) -> Option<&v1::DirectSchemas> {
-    match stream.schema_config.as_ref()?.config.as_ref()? {
-        v1::schema_config::Config::DirectSchemas(direct) => Some(direct),
-        v1::schema_config::Config::SchemaRegistryConfig(_) => None,
+        unknown(field)
+            || ([EXCLUDED, DEDUPLICATION, "record_type_filter"]
+                .iter()
+                .any(|path| inside(field, path))
+                && JUDGED_TOGETHER.iter().any(|path| unknown(path)))
     }
 }
 
@@ -149,7 +147,9 @@ impl Reader<'_> {
             self.unknown.push(path.to_owned());
         }
         let entries = map.entries().into_iter().flatten();
-        entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+        entries
+            .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
+            .collect()
     }
 
     fn secret_ref(&mut self, path: &str) -> Option<v1::SecretRef> {
@@ -172,14 +172,21 @@ impl Reader<'_> {
         } else if self.has(KAFKA) {
             let mode = self.subscription_mode(&format!("{KAFKA}.subscription_mode"));
             let extra_options = self.map(&format!("{KAFKA}.extra_options"));
-            Some(Source::KafkaStreamConfig(v1::KafkaStreamConfig { subscription_mode: mode.map(subscription), extra_options }))
+            Some(Source::KafkaStreamConfig(v1::KafkaStreamConfig {
+                subscription_mode: mode.map(subscription),
+                extra_options,
+            }))
         } else if self.has(KINESIS) {
             use v1::kinesis_stream_config::Streams;
             let (names, arns) = (format!("{KINESIS}.stream_names"), format!("{KINESIS}.stream_arns"));
             let streams = if self.has(&names) {
-                Some(Streams::StreamNames(v1::StreamNames { names: self.texts(&format!("{names}.names")) }))
+                Some(Streams::StreamNames(v1::StreamNames {
+                    names: self.texts(&format!("{names}.names")),
+                }))
             } else if self.has(&arns) {
-                Some(Streams::StreamArns(v1::StreamArns { arns: self.texts(&format!("{arns}.arns")) }))
+                Some(Streams::StreamArns(v1::StreamArns {
+                    arns: self.texts(&format!("{arns}.arns")),
+                }))
             } else {
                 None
             };
@@ -209,7 +216,8 @@ impl Reader<'_> {
         const MTLS: &str = "connection_config.direct_mtls_config";
         use v1::connection_config::Connection;
         let connection = if self.is_unknown("connection_config") || !self.has(MTLS) {
-            self.text("connection_config.uc_connection_name", UNKNOWN_TEXT).map(Connection::UcConnectionName)
+            self.text("connection_config.uc_connection_name", UNKNOWN_TEXT)
+                .map(Connection::UcConnectionName)
         } else {
             let inner = |name: &str| format!("{MTLS}.mtls_config.{name}");
             Some(Connection::DirectMtlsConfig(v1::DirectMtlsConfig {
@@ -233,7 +241,10 @@ impl Reader<'_> {
         use v1::schema_config::Config;
         let config = if self.is_unknown("schema_config") || self.is_unknown(DIRECT) {
             let payload_schema = Some(unknown_schema());
-            Some(Config::DirectSchemas(v1::DirectSchemas { key_schema: None, payload_schema }))
+            Some(Config::DirectSchemas(v1::DirectSchemas {
+                key_schema: None,
+                payload_schema,
+            }))
         } else if self.has(DIRECT) {
             Some(Config::DirectSchemas(v1::DirectSchemas {
                 key_schema: self.direct_schema(&format!("{DIRECT}.key_schema")),
@@ -279,7 +290,9 @@ impl Reader<'_> {
         self.has(path).then(|| v1::SchemaLocator {
             confluent_schema: Some(v1::ConfluentSchema {
                 subject: self.required(&format!("{path}.confluent_schema.subject")),
-                format: self.text(&format!("{path}.confluent_schema.format"), "FORMAT_AVRO").unwrap_or_default(),
+                format: self
+                    .text(&format!("{path}.confluent_schema.format"), "FORMAT_AVRO")
+                    .unwrap_or_default(),
             }),
         })
     }
@@ -330,7 +343,11 @@ impl Reader<'_> {
                 v1::OnDataLoss::Unspecified
             }
         };
-        v1::StreamOperations { paused: self.truth("operations.paused"), flush_interval, on_data_loss: on_data_loss.into() }
+        v1::StreamOperations {
+            paused: self.truth("operations.paused"),
+            flush_interval,
+            on_data_loss: on_data_loss.into(),
+        }
     }
 }
 
@@ -339,5 +356,7 @@ fn subscription(mode: v1::subscription_mode::Mode) -> v1::SubscriptionMode {
 }
 
 fn unknown_schema() -> v1::DirectSchema {
-    v1::DirectSchema { schema: Some(v1::direct_schema::Schema::JsonSchema(UNKNOWN_SCHEMA.to_owned())) }
+    v1::DirectSchema {
+        schema: Some(v1::direct_schema::Schema::JsonSchema(UNKNOWN_SCHEMA.to_owned())),
+    }
 }

@@ -44,7 +44,11 @@ impl StreamResource {
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });
                 if !quiet || self.session.plan_checks() == PlanChecks::Required {
-                    plan.tell(unanswered(&self.session, &error, "Whether this agent can do what is planned shows at apply."));
+                    plan.tell(unanswered(
+                        &self.session,
+                        &error,
+                        "Whether this agent can do what is planned shows at apply.",
+                    ));
                 }
             }
             Ok(Consulted::NotAsked) => {}
@@ -56,15 +60,7 @@ impl StreamResource {
         let state = AttributePath::attributes("state");
         match text(request.prior, "state") {
             "FAILED" | "TABLE_ALTERED" => plan.mark_unknown(&state),
-            "TABLE_GONE" => {
-                plan.mark_unknown(&state);
-                plan.require_replacement(state.clone());
-                let table = text(request.prior, TABLE);
-                plan.tell(Diagnostic::warning(
-                    "Table Gone",
-                    format!("Someone deleted `{table}`, and it cannot be restored: its rows are lost. A new stream starts at the source's current end."),
-                ).at(state));
-            }
+            "TABLE_GONE" => return self.plan_after_loss(request.prior, plan, context).await,
             _ => {}
         }
         let changes = |path: &str| request.changes(&AttributePath::attributes(path));
@@ -74,6 +70,25 @@ impl StreamResource {
         if !plan.requires_replace.is_empty() {
             self.plan_replacement(request.prior, plan, context).await;
         }
+    }
+
+    /// The table is gone for good: a new stream, and nothing left to warn of but what is lost already.
+    async fn plan_after_loss(&self, prior: &Value, plan: &mut Plan, context: &CallContext) {
+        let (name, table, state) = (text(prior, "name"), text(prior, TABLE), AttributePath::attributes("state"));
+        plan.mark_unknown(&state);
+        plan.require_replacement(state.clone());
+        if is_protected(prior) {
+            return plan.tell(protected(name));
+        }
+        let last_seen = self.look(name, plan, context).await.and_then(|record| record.status.table);
+        let lost = last_seen
+            .map(|table| format!(" ({} when last seen)", words::figures(&table)))
+            .unwrap_or_default();
+        let detail = format!(
+            "Someone deleted `{table}`, and it cannot be restored: its rows{lost} are lost. The stream `{name}` is replaced; the new one \
+             starts at the source's current end."
+        );
+        plan.tell(Diagnostic::warning("Table Gone", detail).at(state));
     }
 
     /// A new schema or new exclusions: in place, an error, or a replacement.
@@ -104,11 +119,17 @@ impl StreamResource {
         if plan.diagnostics.has_errors() {
             return;
         }
-        let said = answer.as_ref().and_then(|answer| answer.verdict.as_ref()).and_then(convert::verdict_to_spec);
+        let said = answer
+            .as_ref()
+            .and_then(|answer| answer.verdict.as_ref())
+            .and_then(convert::verdict_to_spec);
         match said.or_else(|| offline(&Declaration::read(request.prior), &declared)) {
             Some(Verdict::Refused { reasons }) => tell_refusal(&self.schema, request.prior, &reasons, plan),
             Some(Verdict::InPlace { .. } | Verdict::Unchanged) | None => {
-                let existing = answer.and_then(|answer| answer.existing).and_then(|record| record.status).and_then(|status| status.table);
+                let existing = answer
+                    .and_then(|answer| answer.existing)
+                    .and_then(|record| record.status)
+                    .and_then(|status| status.table);
                 tell_exclusions(request.prior, existing.as_ref(), plan);
             }
         }
@@ -136,10 +157,24 @@ impl StreamResource {
         let record = self.look(name, plan, context).await;
         let holds = words::table(table, record.as_ref());
         let (summary, detail) = if keeps {
-            ("Replacement Leaves A Table Behind", format!("The stream `{name}` is replaced. {holds} It stays, and nothing is appended to it any more. The new stream starts anew."))
+            (
+                "Replacement Leaves A Table Behind",
+                format!(
+                    "The stream `{name}` is replaced. {holds} It stays, and nothing is appended to it any more. The new stream starts anew."
+                ),
+            )
         } else {
-            let trash = record.as_ref().and_then(|record| record.status.table.as_ref()).map(words::trash).unwrap_or_default();
-            ("Replacement Deletes A Table", format!("The stream `{name}` is replaced, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first, then replace the stream together with a new `delta_table_name`."))
+            let trash = record
+                .as_ref()
+                .and_then(|record| record.status.table.as_ref())
+                .map(words::trash)
+                .unwrap_or_default();
+            (
+                "Replacement Deletes A Table",
+                format!(
+                    "The stream `{name}` is replaced, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first, then replace the stream together with a new `delta_table_name`."
+                ),
+            )
         };
         let cause = plan.requires_replace.first().cloned().unwrap_or_default();
         plan.tell(Diagnostic::warning(summary, detail).at(cause));
@@ -155,7 +190,11 @@ impl StreamResource {
         }
         let record = self.look(name, plan, context).await;
         let holds = words::table(text(prior, TABLE), record.as_ref());
-        let trash = record.as_ref().and_then(|record| record.status.table.as_ref()).map(words::trash).unwrap_or_default();
+        let trash = record
+            .as_ref()
+            .and_then(|record| record.status.table.as_ref())
+            .map(words::trash)
+            .unwrap_or_default();
         plan.tell(Diagnostic::warning(
             "Destroy Deletes A Table",
             format!("The stream `{name}` is destroyed, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first."),
@@ -174,7 +213,8 @@ impl StreamResource {
             Ok(Consulted::NotAsked) => None,
             Err(error) if error.is_not_found() => None,
             Err(error) => {
-                plan.diagnostics.extend(self.failed(&error, &format!("look at the stream `{name}`")));
+                plan.diagnostics
+                    .extend(self.failed(&error, &format!("look at the stream `{name}`")));
                 None
             }
         }
@@ -187,13 +227,21 @@ impl StreamResource {
         as_new: bool,
         context: &CallContext,
     ) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
-        let request =
-            v1::CheckStreamRequest { stream: Some(declared.stream.clone()), operations: Some(declared.operations.clone()), as_new };
-        consult(&self.session, |client| async move { client.check_stream(request, &context.stop).await }).await
+        let request = v1::CheckStreamRequest {
+            stream: Some(declared.stream.clone()),
+            operations: Some(declared.operations.clone()),
+            as_new,
+        };
+        consult(
+            &self.session,
+            |client| async move { client.check_stream(request, &context.stop).await },
+        )
+        .await
     }
 
     fn tell_problems(&self, answer: &v1::CheckStreamResponse, plan: &mut Plan) {
         plan.diagnostics.extend(violations(&answer.violations, &self.schema));
-        plan.diagnostics.extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
+        plan.diagnostics
+            .extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
     }
 }

@@ -13,7 +13,10 @@ impl StreamResource {
     pub(super) async fn read_stream(&self, request: &ReadRequest<'_>, context: &CallContext) -> Result<ReadOutcome, Diagnostics> {
         let name = text(request.state, "name");
         let uid = text(request.state, "id");
-        let client = self.session.agent().map_err(|error| self.failed(&error, &format!("read the stream `{name}`")))?;
+        let client = self
+            .session
+            .agent()
+            .map_err(|error| self.failed(&error, &format!("read the stream `{name}`")))?;
         match client.get_stream(name, &context.stop).await {
             Ok(record) if is_the_one(&record, uid) => Ok(ReadOutcome::Found(Found {
                 state: state_of(&record, request.state),
@@ -21,7 +24,12 @@ impl StreamResource {
                 diagnostics: Diagnostics::none(),
             })),
             Ok(record) => {
-                tracing::info!(stream = name, ours = uid, found = record.status.uid, "the stream is gone or another one has its name");
+                tracing::info!(
+                    stream = name,
+                    ours = uid,
+                    found = record.status.uid,
+                    "the stream is gone or another one has its name"
+                );
                 Ok(ReadOutcome::Gone)
             }
             Err(error) if error.is_not_found() => Ok(ReadOutcome::Gone),

@@ -39,11 +39,17 @@ pub(crate) fn definition() -> Vec<(&'static str, Attribute)> {
             "name",
             Attribute::required(
                 Type::String,
-                say("Name in three parts, `catalog.schema.stream`, each of lower-case letters, digits and `_`.", REPLACES),
+                say(
+                    "Name in three parts, `catalog.schema.stream`, each of lower-case letters, digits and `_`.",
+                    REPLACES,
+                ),
             )
             .replaces(),
         ),
-        ("description", Attribute::optional(Type::String, say("What the stream is for. Null is not `\"\"`.", REPLACES)).replaces()),
+        (
+            "description",
+            Attribute::optional(Type::String, say("What the stream is for. Null is not `\"\"`.", REPLACES)).replaces(),
+        ),
         ("source_config", source_config()),
         ("connection_config", connection_config()),
         ("schema_config", schema_config()),
@@ -82,11 +88,17 @@ fn source_config() -> Attribute {
             "subscribe",
             optional_text("Comma-separated topic names; their order means nothing.", REPLACES).equal_text_by(equality::same_names),
         ),
-        ("subscribe_pattern", optional_text("Java regular expression that must match the whole topic name.", REPLACES)),
+        (
+            "subscribe_pattern",
+            optional_text("Java regular expression that must match the whole topic name.", REPLACES),
+        ),
         (
             "assign",
-            optional_text("JSON object of topic to list of partitions; only those are read, ever: `{\"topic\": [0, 1]}`.", REPLACES)
-                .equal_text_by(equality::same_assignment),
+            optional_text(
+                "JSON object of topic to list of partitions; only those are read, ever: `{\"topic\": [0, 1]}`.",
+                REPLACES,
+            )
+            .equal_text_by(equality::same_assignment),
         ),
     ]);
     let kafka = AttributeType::single([
@@ -115,8 +127,14 @@ fn source_config() -> Attribute {
         AttributeType::single([(attribute, names)])
     };
     let kinesis = AttributeType::single([
-        ("stream_names", Attribute::optional(names("names", "Stream names."), say("Kinesis streams by name.", REPLACES))),
-        ("stream_arns", Attribute::optional(names("arns", "Stream ARNs."), say("Kinesis streams by ARN.", REPLACES))),
+        (
+            "stream_names",
+            Attribute::optional(names("names", "Stream names."), say("Kinesis streams by name.", REPLACES)),
+        ),
+        (
+            "stream_arns",
+            Attribute::optional(names("arns", "Stream ARNs."), say("Kinesis streams by ARN.", REPLACES)),
+        ),
         (
             "extra_options",
             Attribute::optional(
@@ -133,8 +151,14 @@ fn source_config() -> Attribute {
         ),
     ]);
     let source = AttributeType::single([
-        ("kafka_stream_config", Attribute::optional(kafka, say("Topics of Apache Kafka.", REPLACES))),
-        ("kinesis_stream_config", Attribute::optional(kinesis, say("Streams of Amazon Kinesis.", REPLACES))),
+        (
+            "kafka_stream_config",
+            Attribute::optional(kafka, say("Topics of Apache Kafka.", REPLACES)),
+        ),
+        (
+            "kinesis_stream_config",
+            Attribute::optional(kinesis, say("Streams of Amazon Kinesis.", REPLACES)),
+        ),
     ]);
     let what = "Where messages come from: exactly one of `kafka_stream_config`, `kinesis_stream_config`.";
     Attribute::required(source, say(what, REPLACES)).replaces()
@@ -142,16 +166,34 @@ fn source_config() -> Attribute {
 
 fn connection_config() -> Attribute {
     let mtls = AttributeType::single([
-        ("keystore_location", required_text("JKS key store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES)),
-        ("truststore_location", required_text("JKS trust store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES)),
-        ("keystore_password_ref", Attribute::required(secret_ref(REPLACES), say("Secret that opens the key store.", REPLACES))),
-        ("key_password_ref", Attribute::required(secret_ref(REPLACES), say("Secret that opens the private key.", REPLACES))),
-        ("truststore_password_ref", Attribute::required(secret_ref(REPLACES), say("Secret that opens the trust store.", REPLACES))),
+        (
+            "keystore_location",
+            required_text("JKS key store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES),
+        ),
+        (
+            "truststore_location",
+            required_text("JKS trust store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES),
+        ),
+        (
+            "keystore_password_ref",
+            Attribute::required(secret_ref(REPLACES), say("Secret that opens the key store.", REPLACES)),
+        ),
+        (
+            "key_password_ref",
+            Attribute::required(secret_ref(REPLACES), say("Secret that opens the private key.", REPLACES)),
+        ),
+        (
+            "truststore_password_ref",
+            Attribute::required(secret_ref(REPLACES), say("Secret that opens the trust store.", REPLACES)),
+        ),
         (
             "disable_hostname_verification",
             Attribute::optional_computed(
                 Type::Bool,
-                say("True accepts a broker's certificate for another host name. Default `false`.", REPLACES),
+                say(
+                    "True accepts a broker's certificate for another host name. Default `false`.",
+                    REPLACES,
+                ),
             )
             .default(false),
         ),
@@ -161,11 +203,20 @@ fn connection_config() -> Attribute {
             "bootstrap_servers",
             required_text("Comma-separated `host:port`; host names in any case.", REPLACES).equal_text_by(equality::same_hosts),
         ),
-        ("mtls_config", Attribute::required(mtls, say("Key store, trust store and the secrets that open them.", REPLACES))),
+        (
+            "mtls_config",
+            Attribute::required(mtls, say("Key store, trust store and the secrets that open them.", REPLACES)),
+        ),
     ]);
     let connection = AttributeType::single([
-        ("uc_connection_name", optional_text("Name of a `featurestore_connection` of the source's kind.", REPLACES)),
-        ("direct_mtls_config", Attribute::optional(direct, say("Mutual TLS without a connection; for Kafka.", REPLACES))),
+        (
+            "uc_connection_name",
+            optional_text("Name of a `featurestore_connection` of the source's kind.", REPLACES),
+        ),
+        (
+            "direct_mtls_config",
+            Attribute::optional(direct, say("Mutual TLS without a connection; for Kafka.", REPLACES)),
+        ),
     ]);
     let what = "How to reach the source: exactly one of `uc_connection_name`, `direct_mtls_config`.";
     Attribute::required(connection, say(what, REPLACES)).replaces()
@@ -180,8 +231,11 @@ fn schema_config() -> Attribute {
         let forms = AttributeType::single([
             (
                 "json_schema",
-                optional_text("IETF JSON Schema; its formatting and the order of its properties mean nothing.", UPDATES)
-                    .equal_text_by(equality::same_json_schema),
+                optional_text(
+                    "IETF JSON Schema; its formatting and the order of its properties mean nothing.",
+                    UPDATES,
+                )
+                .equal_text_by(equality::same_json_schema),
             ),
             (
                 "avro_schema",
@@ -197,27 +251,45 @@ fn schema_config() -> Attribute {
     };
     let locator = |what: &'static str| {
         let schema = AttributeType::single([
-            ("subject", required_text("Subject in the registry, of any naming strategy.", REPLACES)),
+            (
+                "subject",
+                required_text("Subject in the registry, of any naming strategy.", REPLACES),
+            ),
             ("format", required_text("`FORMAT_AVRO` or `FORMAT_PROTOBUF`.", REPLACES)),
         ]);
         let schema = Attribute::required(schema, say("A subject of a Confluent schema registry.", REPLACES));
         Attribute::optional(AttributeType::single([("confluent_schema", schema)]), say(what, REPLACES))
     };
     let direct = AttributeType::single([
-        ("key_schema", side("Schema of the message key: exactly one form. Without it the key is a plain string.")),
-        ("payload_schema", side("Schema of the message payload: exactly one form. Without it the payload is a plain string.")),
+        (
+            "key_schema",
+            side("Schema of the message key: exactly one form. Without it the key is a plain string."),
+        ),
+        (
+            "payload_schema",
+            side("Schema of the message payload: exactly one form. Without it the payload is a plain string."),
+        ),
     ]);
     let registry = AttributeType::single([
         (
             "uc_connection",
-            optional_text("Connection that holds the registry's address; by default the stream's own.", REPLACES),
+            optional_text(
+                "Connection that holds the registry's address; by default the stream's own.",
+                REPLACES,
+            ),
         ),
-        ("api_secret_ref", Attribute::optional(secret_ref(REPLACES), say("Secret of the registry's API key.", REPLACES))),
+        (
+            "api_secret_ref",
+            Attribute::optional(secret_ref(REPLACES), say("Secret of the registry's API key.", REPLACES)),
+        ),
         ("payload_schema_locator", locator("Where the payload's schema is.")),
         ("key_schema_locator", locator("Where the key's schema is.")),
     ]);
     let config = AttributeType::single([
-        ("direct_schemas", Attribute::optional(direct, say("Schemas in the definition; at least one side.", UPDATES))),
+        (
+            "direct_schemas",
+            Attribute::optional(direct, say("Schemas in the definition; at least one side.", UPDATES)),
+        ),
         (
             "schema_registry_config",
             Attribute::optional(registry, say("Schemas by reference to a registry; at least one locator.", REPLACES)).replaces(),
@@ -241,7 +313,10 @@ fn ingestion_config() -> Attribute {
             "backfill_source",
             Attribute::optional(
                 table("Table in three parts, `catalog.schema.table`."),
-                say("Table whose rows are copied in once, marked `record_source = 'backfill'`.", REPLACES),
+                say(
+                    "Table whose rows are copied in once, marked `record_source = 'backfill'`.",
+                    REPLACES,
+                ),
             )
             .replaces(),
         ),
@@ -260,24 +335,35 @@ fn ingestion_config() -> Attribute {
         ),
         (
             "tags",
-            Attribute::optional(Type::map(Type::String), say("Cost labels, at most 25.", REPLACES)).null_is_empty().replaces(),
+            Attribute::optional(Type::map(Type::String), say("Cost labels, at most 25.", REPLACES))
+                .null_is_empty()
+                .replaces(),
         ),
         ("budget_policy_id", optional_text("Cost label.", REPLACES).replaces()),
         ("ingestion_pipeline_id", by_agent(Type::String, "Id of the pipeline.")),
         ("ingestion_job_id", by_agent(Type::Number, "Id of the ingestion job.")),
-        ("backfill_job_id", by_agent(Type::Number, "Id of the backfill job, where there is a backfill.")),
+        (
+            "backfill_job_id",
+            by_agent(Type::Number, "Id of the backfill job, where there is a backfill."),
+        ),
     ]);
     Attribute::required(config, say("Where rows go, and what goes with them.", REPLACES))
 }
 
 fn operations() -> Attribute {
     let settings = AttributeType::single([
-        ("paused", Attribute::optional_computed(Type::Bool, say("True reads no records. Default `false`.", RUNS)).default(false)),
+        (
+            "paused",
+            Attribute::optional_computed(Type::Bool, say("True reads no records. Default `false`.", RUNS)).default(false),
+        ),
         (
             "flush_interval",
             Attribute::optional_computed(
                 Type::String,
-                say("Rows become visible at most this long after they were fetched, `100ms` to `1h`. Default `1s`.", RUNS),
+                say(
+                    "Rows become visible at most this long after they were fetched, `100ms` to `1h`. Default `1s`.",
+                    RUNS,
+                ),
             )
             .equal_text_by(duration::same)
             .default("1s"),
@@ -308,40 +394,68 @@ fn own_settings() -> Vec<(&'static str, Attribute)> {
     let own = |what: &str| Attribute::optional_computed(Type::String, say(what, OWN)).stands_alone();
     let timeout = |what: &'static str| optional_text(what, OWN).equal_text_by(duration::same).stands_alone();
     let timeouts = AttributeType::single([
-        ("create", timeout("How long a create waits until records flow. Default `60s`; the stream goes on starting after that.")),
-        ("update", timeout("How long an update waits until the new definition is in force. Default `2m`.")),
-        ("delete", timeout("How long a destroy waits until pipeline and table are gone. Default `5m`.")),
+        (
+            "create",
+            timeout("How long a create waits until records flow. Default `60s`; the stream goes on starting after that."),
+        ),
+        (
+            "update",
+            timeout("How long an update waits until the new definition is in force. Default `2m`."),
+        ),
+        (
+            "delete",
+            timeout("How long a destroy waits until pipeline and table are gone. Default `5m`."),
+        ),
     ]);
     vec![
         (
             "schema_update_policy",
-            own("What a schema change that is not backward compatible does: `reject` (default) fails the plan, `replace` plans \
-                 a new stream.")
+            own(
+                "What a schema change that is not backward compatible does: `reject` (default) fails the plan, `replace` plans \
+                 a new stream.",
+            )
             .default("reject"),
         ),
         (
             "on_destroy",
-            own("What becomes of the table when the stream is destroyed or replaced: `delete` (default) or `retain`.")
-                .default("delete"),
+            own("What becomes of the table when the stream is destroyed or replaced: `delete` (default) or `retain`.").default("delete"),
         ),
         (
             "deletion_protection",
-            Attribute::optional_computed(Type::Bool, say("True refuses to destroy or replace the stream. Default `false`.", OWN))
-                .default(false)
-                .stands_alone(),
+            Attribute::optional_computed(
+                Type::Bool,
+                say("True refuses to destroy or replace the stream. Default `false`.", OWN),
+            )
+            .default(false)
+            .stands_alone(),
         ),
-        ("timeouts", Attribute::optional(timeouts, say("How long to wait.", OWN)).stands_alone()),
+        (
+            "timeouts",
+            Attribute::optional(timeouts, say("How long to wait.", OWN)).stands_alone(),
+        ),
     ]
 }
 
 /// What only the agent sets.
 pub(crate) fn set_by_agent() -> Vec<(&'static str, Attribute)> {
     vec![
-        ("id", by_agent(Type::String, "The stream's uid: another one after it was deleted and created again.")),
+        (
+            "id",
+            by_agent(
+                Type::String,
+                "The stream's uid: another one after it was deleted and created again.",
+            ),
+        ),
         ("create_time", by_agent(Type::String, "When the stream was created, RFC 3339.")),
         ("created_by", by_agent(Type::String, "Who created it.")),
-        ("update_time", Attribute::computed(Type::String, say("When it was last changed, RFC 3339.", SET_BY_AGENT))),
-        ("updated_by", Attribute::computed(Type::String, say("Who last changed it.", SET_BY_AGENT))),
+        (
+            "update_time",
+            Attribute::computed(Type::String, say("When it was last changed, RFC 3339.", SET_BY_AGENT)),
+        ),
+        (
+            "updated_by",
+            Attribute::computed(Type::String, say("Who last changed it.", SET_BY_AGENT)),
+        ),
         (
             "state",
             Attribute::computed(

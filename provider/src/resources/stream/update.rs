@@ -4,14 +4,15 @@
 
 use featurestore_proto::v1;
 use tfplugin::call::CallContext;
-use tfplugin::diagnostic::{Diagnostic, Diagnostics};
+use tfplugin::diagnostic::Diagnostic;
 use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, UpdateRequest};
+use tfplugin::value::Value;
 use tokio::time::Instant;
 use tonic::Code;
 
 use super::create::has_failed;
-use super::model::{Declaration, direct_schemas};
+use super::model::Declaration;
 use super::wait::{Ending, deadline, until};
 use super::{GENERATION, OPERATIONS_GENERATION, StreamResource, notes_of, state_of, text, timeout, words};
 use crate::client::AgentClient;
@@ -22,6 +23,19 @@ use crate::limits::{REPAIR_PATIENCE, UPDATE_TIMEOUT_DEFAULT};
 /// Mask paths of the two sides.
 const KEY: &str = "schema_config.direct_schemas.key_schema";
 const PAYLOAD: &str = "schema_config.direct_schemas.payload_schema";
+
+/// What only the agent sets.
+const SET_BY_AGENT: [&str; 9] = [
+    "id",
+    "create_time",
+    "created_by",
+    "update_time",
+    "updated_by",
+    "state",
+    "ingestion_config.ingestion_pipeline_id",
+    "ingestion_config.ingestion_job_id",
+    "ingestion_config.backfill_job_id",
+];
 
 /// What an update is made of. Each part is there only if it is needed.
 struct Steps {
@@ -51,9 +65,26 @@ impl StreamResource {
         };
         match known {
             Some(record) => {
-                Applied { state: Some(state_of(&record, request.planned)), private: notes_of(&record), diagnostics }
+                let mut state = state_of(&record, request.planned);
+                keep_promises(request.planned, &mut state);
+                Applied {
+                    state: Some(state),
+                    private: notes_of(&record),
+                    diagnostics,
+                }
             }
             None => Applied::failed(diagnostics),
+        }
+    }
+}
+
+/// What the plan showed as known stays so until the next refresh, even if the agent has meanwhile set more.
+fn keep_promises(planned: &Value, state: &mut Value) {
+    for path in SET_BY_AGENT {
+        let promised = planned.dig(path);
+        if !promised.is_unknown() {
+            let kept = state.set_at(&AttributePath::attributes(path), promised.clone());
+            debug_assert!(kept, "no place for `{path}`");
         }
     }
 }
@@ -63,7 +94,11 @@ fn steps(request: &UpdateRequest<'_>) -> Steps {
     let changes = |path: &str| request.changes(&AttributePath::attributes(path));
     let generation = request.private.get::<u64>(GENERATION).unwrap_or(0);
     let declared = Declaration::read(request.planned);
-    let paths: Vec<String> = [KEY, PAYLOAD, "excluded_columns"].iter().filter(|path| changes(path)).map(|it| (*it).to_owned()).collect();
+    let paths: Vec<String> = [KEY, PAYLOAD, "excluded_columns"]
+        .iter()
+        .filter(|path| changes(path))
+        .map(|it| (*it).to_owned())
+        .collect();
     let definition = (!paths.is_empty()).then(|| v1::UpdateStreamRequest {
         stream: Some(declared.stream),
         update_mask: Some(prost_types::FieldMask { paths }),
@@ -83,7 +118,11 @@ fn steps(request: &UpdateRequest<'_>) -> Steps {
         generation: if definition.is_some() { 0 } else { generation },
         wait: None,
     });
-    Steps { definition, operations, repair }
+    Steps {
+        definition,
+        operations,
+        repair,
+    }
 }
 
 /// Does the steps in order. `known` is the newest record, also when a step fails.
@@ -109,7 +148,11 @@ async fn run(
     let settled = |record: &StreamRecord| {
         let failed = has_failed(record.status.state());
         // A stream that was broken is still seen as broken for a moment after its repair was asked for.
-        if failed { !repairs || Instant::now() >= impatient } else { is_in_force(record) }
+        if failed {
+            !repairs || Instant::now() >= impatient
+        } else {
+            is_in_force(record)
+        }
     };
     let (record, ending) = until(client, record, end, &context.stop, settled).await;
     let message = outcome(&record, ending);

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use featurestore_proto::convert;
 use stream_spec::stream::StreamOperations;
-use stream_spec::violation::Violation;
 use stream_spec::validate;
+use stream_spec::violation::Violation;
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::schema::Schema;
 use tfplugin::value::Value;
@@ -25,20 +25,43 @@ enum Count {
 
 /// Attributes of one object that exclude or need one another.
 const GROUPS: [(&str, Count, &[&str]); 9] = [
-    ("source_config", Count::ExactlyOne, &["kafka_stream_config", "kinesis_stream_config"]),
-    ("source_config.kafka_stream_config.subscription_mode", Count::ExactlyOne, &["subscribe", "subscribe_pattern", "assign"]),
-    ("source_config.kinesis_stream_config", Count::ExactlyOne, &["stream_names", "stream_arns"]),
-    ("connection_config", Count::ExactlyOne, &["uc_connection_name", "direct_mtls_config"]),
+    (
+        "source_config",
+        Count::ExactlyOne,
+        &["kafka_stream_config", "kinesis_stream_config"],
+    ),
+    (
+        "source_config.kafka_stream_config.subscription_mode",
+        Count::ExactlyOne,
+        &["subscribe", "subscribe_pattern", "assign"],
+    ),
+    (
+        "source_config.kinesis_stream_config",
+        Count::ExactlyOne,
+        &["stream_names", "stream_arns"],
+    ),
+    (
+        "connection_config",
+        Count::ExactlyOne,
+        &["uc_connection_name", "direct_mtls_config"],
+    ),
     ("schema_config", Count::ExactlyOne, &["direct_schemas", "schema_registry_config"]),
     ("schema_config.direct_schemas", Count::AtLeastOne, &["key_schema", "payload_schema"]),
     ("schema_config.direct_schemas.key_schema", Count::ExactlyOne, FORMS),
     ("schema_config.direct_schemas.payload_schema", Count::ExactlyOne, FORMS),
-    ("schema_config.schema_registry_config", Count::AtLeastOne, &["payload_schema_locator", "key_schema_locator"]),
+    (
+        "schema_config.schema_registry_config",
+        Count::AtLeastOne,
+        &["payload_schema_locator", "key_schema_locator"],
+    ),
 ];
 const FORMS: &[&str] = &["json_schema", "avro_schema", "proto_schema"];
 
 /// Settings with a fixed set of values.
-const CHOICES: [(&str, &[&str]); 2] = [("schema_update_policy", &["reject", "replace"]), ("on_destroy", &["delete", "retain"])];
+const CHOICES: [(&str, &[&str]); 2] = [
+    ("schema_update_policy", &["reject", "replace"]),
+    ("on_destroy", &["delete", "retain"]),
+];
 
 /// All that is wrong with a configuration, each at its attribute.
 pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
@@ -83,11 +106,25 @@ fn group_violations(config: &Value) -> Vec<Violation> {
         if given.len() > 1 && count == Count::ExactlyOne {
             let shown = given.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
             let problem = format!("exactly one of {choices} may be set, and here are {shown}");
-            found.push(Violation { field: field.to_owned(), value: String::new(), problem, remedy: "leave one of them".to_owned() });
+            found.push(Violation {
+                field: field.to_owned(),
+                value: String::new(),
+                problem,
+                remedy: "leave one of them".to_owned(),
+            });
         } else if given.is_empty() && !perhaps {
-            let needed = if count == Count::ExactlyOne { "exactly one" } else { "at least one" };
+            let needed = if count == Count::ExactlyOne {
+                "exactly one"
+            } else {
+                "at least one"
+            };
             let problem = format!("{needed} of {choices} is required, and here is none");
-            found.push(Violation { field: field.to_owned(), value: String::new(), problem, remedy: format!("set one of {choices}") });
+            found.push(Violation {
+                field: field.to_owned(),
+                value: String::new(),
+                problem,
+                remedy: format!("set one of {choices}"),
+            });
         }
     }
     found
@@ -102,9 +139,14 @@ fn own_settings(config: &Value) -> Vec<Violation> {
         }
     }
     for name in ["create", "update", "delete"] {
-        let Some(text) = config.get("timeouts").get(name).as_str() else { continue };
+        let Some(text) = config.get("timeouts").get(name).as_str() else {
+            continue;
+        };
         let field = format!("timeouts.{name}");
-        let remedy = format!("write a number and a unit from 1s to {}, as in `90s`", duration::format(TIMEOUT_LONGEST));
+        let remedy = format!(
+            "write a number and a unit from 1s to {}, as in `90s`",
+            duration::format(TIMEOUT_LONGEST)
+        );
         match duration::parse(text) {
             Ok(timeout) if (Duration::from_secs(1)..=TIMEOUT_LONGEST).contains(&timeout) => {}
             Ok(_) => found.push(Violation::new(field, text, "the duration is out of range", remedy)),

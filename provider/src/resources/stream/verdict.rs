@@ -21,7 +21,10 @@ const DIRECT: &str = "schema_config.direct_schemas";
 /// The verdict on going from `prior` to `planned`, from what Terraform's state knows: earlier versions are not in it. `None`
 /// if there is nothing to compare, as with a registry.
 pub(super) fn offline(prior: &Declaration, planned: &Declaration) -> Option<Verdict> {
-    let (prior, planned) = (convert::stream_to_spec(&prior.stream).ok()?, convert::stream_to_spec(&planned.stream).ok()?);
+    let (prior, planned) = (
+        convert::stream_to_spec(&prior.stream).ok()?,
+        convert::stream_to_spec(&planned.stream).ok()?,
+    );
     let history = [direct(&prior)?.clone()];
     Some(verdict(&UpdateQuestion {
         history: &history,
@@ -66,14 +69,19 @@ fn by_attribute<'a>(prior: &Value, planned: &Value, reasons: &'a [Finding]) -> B
     for reason in reasons {
         let side = if is_of_key(&reason.path) { "key_schema" } else { "payload_schema" };
         let path = format!("{DIRECT}.{side}");
-        let attribute = if prior.dig(&path) == planned.dig(&path) { EXCLUDED.to_owned() } else { changed_form(&path, planned) };
+        let attribute = if prior.dig(&path) == planned.dig(&path) {
+            EXCLUDED.to_owned()
+        } else {
+            changed_form(&path, planned)
+        };
         grouped.entry(attribute).or_default().push(reason);
     }
     grouped
 }
 
 fn is_of_key(path: &str) -> bool {
-    path.strip_prefix("key").is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    path.strip_prefix("key")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// The attribute that holds a side's new schema; the side itself if it has none any more.
@@ -87,7 +95,15 @@ fn changed_form(side: &str, planned: &Value) -> String {
 
 /// Exclusions change for new rows only; says so with the number of rows that stay as they are.
 pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, plan: &mut Plan) {
-    let set = |value: &Value| value.get(EXCLUDED).elements().iter().filter_map(Value::as_str).map(str::to_owned).collect::<BTreeSet<_>>();
+    let set = |value: &Value| {
+        value
+            .get(EXCLUDED)
+            .elements()
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
+    };
     let (before, after) = (set(prior), set(&plan.planned));
     let listed = |paths: Vec<&String>| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     let newly_excluded = listed(after.difference(&before).collect());
@@ -101,7 +117,9 @@ pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, pl
         ));
     }
     if !newly_included.is_empty() {
-        detail.push_str(&format!("{newly_included}: filled from now on, and null in the rows that were ingested without. "));
+        detail.push_str(&format!(
+            "{newly_included}: filled from now on, and null in the rows that were ingested without. "
+        ));
     }
     if !detail.is_empty() {
         let warning = Diagnostic::warning("Exclusions Change New Rows Only", detail.trim_end());

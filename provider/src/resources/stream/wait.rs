@@ -46,7 +46,13 @@ pub(super) async fn until(
 }
 
 /// Waits until the stream `name` is gone. `Err` only when the agent refuses to say.
-pub(super) async fn until_gone(client: &AgentClient, name: &str, uid: &str, deadline: Instant, stop: &StopSignal) -> Result<Ending, AgentError> {
+pub(super) async fn until_gone(
+    client: &AgentClient,
+    name: &str,
+    uid: &str,
+    deadline: Instant,
+    stop: &StopSignal,
+) -> Result<Ending, AgentError> {
     loop {
         match client.get_stream(name, stop).await {
             Err(error) if error.is_not_found() => return Ok(Ending::Settled),

@@ -13,7 +13,10 @@ use crate::limits::CONDITIONS_SHOWN_MAX;
 /// What a table holds: `1,234 rows (12 files, 3.4 MB, Delta version 57) since 2026-11-30T20:00:00Z`.
 pub(super) fn figures(table: &v1::TableStatus) -> String {
     let mut text = format!("{} row{}", grouped(table.rows), if table.rows == 1 { "" } else { "s" });
-    let mut parts = vec![format!("{} file{}", grouped(table.files), if table.files == 1 { "" } else { "s" }), size(table.bytes)];
+    let mut parts = vec![
+        format!("{} file{}", grouped(table.files), if table.files == 1 { "" } else { "s" }),
+        size(table.bytes),
+    ];
     if let Some(version) = table.version {
         parts.push(format!("Delta version {version}"));
     }
@@ -26,14 +29,23 @@ pub(super) fn figures(table: &v1::TableStatus) -> String {
 
 /// What becomes of a deleted table.
 pub(super) fn trash(table: &v1::TableStatus) -> String {
-    let retention = table.trash_retention.and_then(|retention| Duration::try_from(retention).ok()).unwrap_or_default();
+    let retention = table
+        .trash_retention
+        .and_then(|retention| Duration::try_from(retention).ok())
+        .unwrap_or_default();
     match retention.as_secs() {
         0 => "The agent keeps no trash: a deleted table cannot be restored.".to_owned(),
         seconds if seconds % 86_400 == 0 => {
             let days = seconds / 86_400;
-            format!("A deleted table can be restored from the agent's trash for {days} day{}.", if days == 1 { "" } else { "s" })
+            format!(
+                "A deleted table can be restored from the agent's trash for {days} day{}.",
+                if days == 1 { "" } else { "s" }
+            )
         }
-        _ => format!("A deleted table can be restored from the agent's trash for {}.", crate::duration::format(retention)),
+        _ => format!(
+            "A deleted table can be restored from the agent's trash for {}.",
+            crate::duration::format(retention)
+        ),
     }
 }
 
@@ -47,7 +59,10 @@ pub(super) fn table(name: &str, record: Option<&StreamRecord>) -> String {
 
 /// One line per path of a verdict, then the remedies, each once.
 pub(super) fn findings(findings: &[&Finding]) -> String {
-    let mut text: String = findings.iter().map(|finding| format!("  {}: {}\n", finding.path, finding.text)).collect();
+    let mut text: String = findings
+        .iter()
+        .map(|finding| format!("  {}: {}\n", finding.path, finding.text))
+        .collect();
     let mut remedies: Vec<&str> = Vec::new();
     for finding in findings {
         if !finding.remedy.is_empty() && !remedies.contains(&finding.remedy.as_str()) {
@@ -64,7 +79,11 @@ pub(super) fn findings(findings: &[&Finding]) -> String {
 /// The state of a stream and every condition that is not as it should be, for people.
 pub(super) fn condition(record: &StreamRecord) -> String {
     let mut text = format!("The stream is {}.", state_name(record.status.state()));
-    let bad = record.status.conditions.iter().filter(|it| it.status() != v1::ConditionStatus::True && !it.message.is_empty());
+    let bad = record
+        .status
+        .conditions
+        .iter()
+        .filter(|it| it.status() != v1::ConditionStatus::True && !it.message.is_empty());
     for condition in bad.take(CONDITIONS_SHOWN_MAX) {
         text.push_str(&format!("\n  {} ({}): {}", condition.r#type, condition.reason, condition.message));
     }
@@ -99,13 +118,25 @@ mod tests {
 
     #[test]
     fn figures_read_well() {
-        let table = v1::TableStatus { rows: 1_234_567, files: 1, bytes: 3_456_789, version: Some(57), ..Default::default() };
+        let table = v1::TableStatus {
+            rows: 1_234_567,
+            files: 1,
+            bytes: 3_456_789,
+            version: Some(57),
+            ..Default::default()
+        };
         assert_eq!(figures(&table), "1,234,567 rows (1 file, 3.4 MB, Delta version 57)");
-        let empty = v1::TableStatus { rows: 1, ..Default::default() };
+        let empty = v1::TableStatus {
+            rows: 1,
+            ..Default::default()
+        };
         assert_eq!(figures(&empty), "1 row (0 files, 0 bytes)");
         let kept = |seconds| {
             let trash_retention = Some(prost_types::Duration { seconds, nanos: 0 });
-            trash(&v1::TableStatus { trash_retention, ..Default::default() })
+            trash(&v1::TableStatus {
+                trash_retention,
+                ..Default::default()
+            })
         };
         assert!(kept(7 * 86_400).contains("7 days"));
         assert!(kept(0).contains("cannot be restored"));
