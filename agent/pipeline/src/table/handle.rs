@@ -1,45 +1,100 @@
 //! What the rest of the package sees of an open table: append, switch, probe, close, and a state to watch.
 //!
 //! The handle encodes rows into data files in the caller's task; every commit is the committer's. Invariant: when a call
-//! returns an error, nothing of it is in the table, except after [`TableError::Storage`], where reading the state tells.
+//! returns an error, nothing of it is in the table, except after [`TableError::Storage`], where `state` tells.
 
-use tokio::sync::watch;
+use arrow_array::RecordBatch;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
-use super::{Append, Switch, TableError, TableState};
+use super::committer::{Asked, Request};
+use super::conform::{Surplus, conform_batch};
+use super::log::actions::Add;
+use super::store::table_files::TableFiles;
+use super::write::DataFileWriter;
+use super::{Append, Switch, TableError, TableState, schema};
 
-/// An open table. Appends are made one after another; dropping the future of a call does not undo the commit.
+/// An open table. Appends are made one after another; dropping the future of a call does not undo a commit that was asked for.
+///
+/// After [`TableError::Storage`] it can be unknown whether the call's commit is in the table. The next call settles that first;
+/// the caller probes, reads the positions of [`TableHandle::state`] and drops the rows before them. A call that is repeated
+/// exactly is safe without that.
 #[derive(Debug)]
 pub struct TableHandle {
+    files: TableFiles,
+    target_file_bytes: u64,
     state: watch::Receiver<TableState>,
+    requests: mpsc::Sender<Asked>,
+    committer: JoinHandle<()>,
 }
 
 impl TableHandle {
+    pub(super) fn new(
+        files: TableFiles,
+        target_file_bytes: u64,
+        state: watch::Receiver<TableState>,
+        requests: mpsc::Sender<Asked>,
+        committer: JoinHandle<()>,
+    ) -> Self {
+        Self { files, target_file_bytes, state, requests, committer }
+    }
+
     /// The state after the last commit or foreign change that was seen.
     pub fn state(&self) -> watch::Receiver<TableState> {
         self.state.clone()
     }
 
-    /// Commits rows together with the positions that they advance to; returns the version.
+    /// Commits rows together with the positions that they advance to; returns the version. Without any advance there is nothing
+    /// to do: the rows of those positions are in the table.
     pub async fn append(&self, append: Append) -> Result<i64, TableError> {
-        drop(append);
-        Err(self.not_yet())
+        let rows: usize = append.batches.iter().map(RecordBatch::num_rows).sum();
+        if append.positions.is_empty() && rows > 0 {
+            return Err(self.files.internal(format!("an append of {rows} rows has no positions")));
+        }
+        let files = if rows == 0 { Vec::new() } else { self.encode(append.batches).await? };
+        self.ask(Request::Append { files, positions: append.positions }).await
     }
 
     /// Commits a new definition; returns the version from which on it is in force.
     pub async fn switch(&self, switch: Switch) -> Result<i64, TableError> {
-        drop(switch);
-        Err(self.not_yet())
+        self.ask(Request::Switch(Box::new(switch))).await
     }
 
     /// Looks whether the table is still ours and takes in foreign commits.
     pub async fn probe(&self) -> Result<(), TableError> {
-        Err(self.not_yet())
+        self.ask(Request::Probe).await.map(|_| ())
     }
 
     /// Ends the committer and care of this table, after what is under way.
-    pub async fn close(self) {}
+    pub async fn close(self) {
+        drop(self.requests);
+        if let Err(error) = self.committer.await {
+            tracing::error!(table = self.files.table(), %error, "the committer of a table broke off");
+        }
+    }
 
-    fn not_yet(&self) -> TableError {
-        TableError::Internal { table: String::new(), message: "not connected".into() }
+    async fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<Add>, TableError> {
+        let files = self.files.clone();
+        let columns = self.state.borrow().columns.clone();
+        let target = self.target_file_bytes;
+        let work = move || {
+            let schema = schema::arrow_schema(&columns);
+            let mut writer = DataFileWriter::new(&files, &columns, std::sync::Arc::clone(&schema), target, true);
+            for batch in &batches {
+                let rows = conform_batch(batch, &schema, Surplus::Refused)
+                    .map_err(|error| files.internal(format!("rows do not fit the table: {error}")))?;
+                writer.write(&rows)?;
+            }
+            writer.finish()
+        };
+        let broke_off = |error| self.files.internal(format!("writing rows broke off: {error}"));
+        tokio::task::spawn_blocking(work).await.map_err(broke_off)?
+    }
+
+    async fn ask(&self, request: Request) -> Result<i64, TableError> {
+        let (reply, answer) = oneshot::channel();
+        let ended = || self.files.internal("its committer has ended");
+        self.requests.send((request, reply)).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
     }
 }

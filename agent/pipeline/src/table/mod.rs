@@ -16,9 +16,28 @@ use stream_spec::types::Field;
 use crate::error::Retry;
 use crate::position::Positions;
 
+mod care;
+mod classify;
+mod clock;
+mod commit;
+mod committer;
+mod conform;
+mod data_path;
 mod handle;
+mod limits;
+mod log;
+mod positions;
+mod properties;
+mod protocol;
 mod schema;
+mod small_files;
+mod state;
+mod statistics;
+mod store;
+mod switch;
+mod trash;
 mod warehouse;
+mod write;
 
 pub use handle::TableHandle;
 pub use warehouse::Warehouse;
@@ -195,5 +214,12 @@ impl Default for TableCareSettings {
             compact_at_files: 64,
             target_file_bytes: 128 * 1024 * 1024,
         }
+    }
+}
+
+impl TableCareSettings {
+    /// Files of fewer bytes are put together with others: half a full file, for one that is nearly full is not worth a rewrite.
+    fn small_below(&self) -> u64 {
+        self.target_file_bytes / 2
     }
 }

@@ -1,66 +1,192 @@
-//! The door of the table room: where tables are, how they are created, opened, trashed and restored.
+//! The door of the table room: where tables are, how they are created and opened. Trash is in `trash`.
 //!
 //! Every step may be repeated at any point. Invariant: nothing is written at a name whose table carries another stream's uid.
 
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use stream_spec::name::TableName;
+use tokio::sync::{Semaphore, mpsc, watch};
+use url::Url;
 
-use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState};
+use super::commit::{Operation, new_commit_id, with_commit_info};
+use super::committer::Committer;
+use super::limits::{CARE_JOBS, COMMIT_QUEUE};
+use super::log::actions::{Action, Format, Metadata, entry_text};
+use super::log::entry_name;
+use super::state::LoadedTable;
+use super::store::local::LocalStore;
+use super::store::table_files::{LOG_FOLDER, TableFiles};
+use super::store::{EntryOutcome, TableStore};
+use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema, trash};
 
 /// A folder of tables.
 #[derive(Clone, Debug)]
 pub struct Warehouse {
-    root: std::path::PathBuf,
+    store: Arc<dyn TableStore>,
+    care_jobs: Arc<Semaphore>,
 }
 
 impl Warehouse {
     /// Opens a local folder, by path or `file://` URL; any other scheme is refused.
     pub fn open(url_or_path: &str) -> Result<Self, TableError> {
-        Ok(Self { root: url_or_path.into() })
+        Ok(Self::with_store(Arc::new(LocalStore::new(local_folder(url_or_path)?))))
+    }
+
+    /// A warehouse on that store.
+    pub(super) fn with_store(store: Arc<dyn TableStore>) -> Self {
+        Self { store, care_jobs: Arc::new(Semaphore::new(CARE_JOBS)) }
     }
 
     /// Where a table is, for people and readers.
     pub fn location(&self, name: &TableName) -> String {
-        self.root.join(name.catalog()).join(name.schema()).join(name.object()).display().to_string()
+        self.store.location(&folder(name))
     }
 
     /// Creates a table by its version 0, or returns the state of the one that this stream's uid created before.
     pub async fn create(&self, table: NewTable) -> Result<TableState, TableError> {
-        Err(not_yet(&table.name))
+        let files = self.files(&table.name);
+        blocking(&table.name.clone(), move || create(&files, &table)).await
     }
 
     /// Opens a table of the stream `uid` and starts its committer and care.
-    pub async fn open_table(&self, name: &TableName, _uid: &str, _care: TableCareSettings) -> Result<TableHandle, TableError> {
-        Err(not_yet(name))
+    pub async fn open_table(&self, name: &TableName, uid: &str, care: TableCareSettings) -> Result<TableHandle, TableError> {
+        let files = self.files(name);
+        let (files_to_read, uid, small_below) = (files.clone(), uid.to_owned(), care.small_below());
+        let table = blocking(name, move || LoadedTable::read(&files_to_read, &uid, small_below)).await?;
+        let (publish, state) = watch::channel(table.public());
+        let (requests, receiver) = mpsc::channel(COMMIT_QUEUE);
+        let target_file_bytes = care.target_file_bytes;
+        let committer = Committer::new(files.clone(), care, Arc::clone(&self.care_jobs), publish);
+        let committer = tokio::spawn(committer.run(table, receiver));
+        Ok(TableHandle::new(files, target_file_bytes, state, requests, committer))
     }
 
     /// Reads a table of the stream `uid` without opening it.
-    pub async fn read_state(&self, name: &TableName, _uid: &str) -> Result<TableState, TableError> {
-        Err(not_yet(name))
+    pub async fn read_state(&self, name: &TableName, uid: &str) -> Result<TableState, TableError> {
+        let (files, uid) = (self.files(name), uid.to_owned());
+        blocking(name, move || LoadedTable::read(&files, &uid, 0).map(|table| table.public())).await
     }
 
     /// Moves the table of the stream `uid` to the trash. A table that is gone, or in the trash already, is success.
-    pub async fn trash(&self, name: &TableName, _uid: &str) -> Result<(), TableError> {
-        Err(not_yet(name))
+    pub async fn trash(&self, name: &TableName, uid: &str) -> Result<(), TableError> {
+        let (store, files, folder, uid) = (Arc::clone(&self.store), self.files(name), folder(name), uid.to_owned());
+        blocking(name, move || trash::trash(&*store, &files, &folder, &uid)).await
     }
 
     /// Moves the table of the stream `uid` back from the trash; refused if the name is taken.
-    pub async fn restore(&self, name: &TableName, _uid: &str) -> Result<(), TableError> {
-        Err(not_yet(name))
+    pub async fn restore(&self, name: &TableName, uid: &str) -> Result<(), TableError> {
+        let (store, files, folder, uid) = (Arc::clone(&self.store), self.files(name), folder(name), uid.to_owned());
+        blocking(name, move || trash::restore(&*store, &files, &folder, &uid)).await
     }
 
     /// Whether a table of the stream `uid` is in the trash.
-    pub async fn in_trash(&self, _uid: &str) -> Result<bool, TableError> {
-        Ok(false)
+    pub async fn in_trash(&self, uid: &str) -> Result<bool, TableError> {
+        let (store, uid) = (Arc::clone(&self.store), uid.to_owned());
+        blocking(&uid.clone(), move || trash::holds(&*store, &uid)).await
     }
 
     /// Deletes what has been in the trash longer than that; returns the uids.
-    pub async fn purge_trash(&self, _older_than: Duration) -> Result<Vec<String>, TableError> {
-        Ok(Vec::new())
+    pub async fn purge_trash(&self, older_than: Duration) -> Result<Vec<String>, TableError> {
+        let store = Arc::clone(&self.store);
+        blocking(&"trash", move || trash::purge(&*store, older_than, clock::now_ms())).await
+    }
+
+    /// The files of a table.
+    pub(super) fn files(&self, name: &TableName) -> TableFiles {
+        TableFiles::new(Arc::clone(&self.store), folder(name), name.to_string())
     }
 }
 
-fn not_yet(name: &TableName) -> TableError {
-    TableError::Internal { table: name.to_string(), message: "not connected".into() }
+fn folder(name: &TableName) -> String {
+    format!("{}/{}/{}", name.catalog(), name.schema(), name.object())
+}
+
+fn local_folder(url_or_path: &str) -> Result<PathBuf, TableError> {
+    let unsupported = |message: String| Err(TableError::Unsupported { message });
+    if url_or_path.is_empty() {
+        return unsupported("the warehouse is empty; give a folder, as in `/var/lib/featurestore/warehouse`".into());
+    }
+    if !url_or_path.contains("://") {
+        let path = PathBuf::from(url_or_path);
+        return std::path::absolute(&path)
+            .or_else(|error| unsupported(format!("the warehouse `{url_or_path}` is no usable folder: {error}")));
+    }
+    let Ok(url) = Url::parse(url_or_path) else {
+        return unsupported(format!("the warehouse `{url_or_path}` is no URL; give a folder or a `file://` URL"));
+    };
+    if url.scheme() != "file" {
+        return unsupported(format!(
+            "the warehouse `{url_or_path}` has the scheme `{}`, and this agent writes only local folders yet; give a folder or a `file://` URL",
+            url.scheme()
+        ));
+    }
+    url.to_file_path().or_else(|()| unsupported(format!("the warehouse `{url_or_path}` names no local folder; write it as in `file:///data/warehouse`")))
+}
+
+fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError> {
+    schema::expect_storable(&table.columns).map_err(|message| TableError::Unsupported { message })?;
+    // The uid becomes part of app ids and of a folder's name.
+    trash::expect_plain(&table.stream_uid).map_err(|what| files.internal(what))?;
+    if let Some(state) = existing(files, &table.stream_uid)? {
+        return Ok(state);
+    }
+    files.create_log_folder()?;
+    let lines = with_commit_info(Operation::Create, &new_commit_id(), first_actions(table), clock::now_ms());
+    let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
+    match files.write_entry(&entry_name(0), &text, None) {
+        // Whoever was faster, or whatever the error means: the log tells whose table it is.
+        Ok(EntryOutcome::Written(_) | EntryOutcome::VersionTaken) => existing(files, &table.stream_uid)?.ok_or_else(|| files.gone()),
+        Ok(EntryOutcome::PreviousChanged) => Err(files.gone()),
+        Err(error) => existing(files, &table.stream_uid)?.ok_or_else(|| files.failed("creating the table", error)),
+    }
+}
+
+/// The state of this stream's table if it is there; an error if anything else is at its place.
+fn existing(files: &TableFiles, uid: &str) -> Result<Option<TableState>, TableError> {
+    match LoadedTable::read(files, uid, 0) {
+        Ok(table) => Ok(Some(table.public())),
+        Err(TableError::Gone { .. }) if is_free(files)? => Ok(None),
+        Err(TableError::Gone { .. }) => Err(files.exists()),
+        Err(TableError::Altered { table, what }) => match trash::owner(files) {
+            Ok(Some(owner)) if owner == uid => Err(TableError::Altered { table, what }),
+            _ => Err(files.exists()),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a folder without a log is free: not there, or left by a create that broke off.
+fn is_free(files: &TableFiles) -> Result<bool, TableError> {
+    let mut free = true;
+    files.list("", &mut |listed| free = free && listed.name == LOG_FOLDER)?;
+    Ok(free)
+}
+
+fn first_actions(table: &NewTable) -> Vec<Action> {
+    let now_ms = clock::now_ms();
+    let metadata = Metadata {
+        id: uuid::Uuid::new_v4().to_string(),
+        name: Some(table.name.to_string()),
+        description: None,
+        format: Format::default(),
+        schema_string: schema::schema_text(&table.columns),
+        partition_columns: Vec::new(),
+        configuration: properties::of_new_table(&table.stream_uid, table.generation, &table.source, table.history),
+        created_time: Some(now_ms),
+    };
+    let mut actions: Vec<Action> = vec![protocol::for_columns(&table.columns).into(), metadata.into()];
+    actions.extend(positions::txns(&table.stream_uid, &table.positions, now_ms).into_iter().map(Action::from));
+    actions
+}
+
+/// Runs blocking work; a panic in it is an error of ours.
+async fn blocking<T: Send + 'static>(
+    table: &impl ToString,
+    work: impl FnOnce() -> Result<T, TableError> + Send + 'static,
+) -> Result<T, TableError> {
+    let broke_off =
+        |error: tokio::task::JoinError| TableError::Internal { table: table.to_string(), message: format!("a step broke off: {error}") };
+    tokio::task::spawn_blocking(work).await.map_err(broke_off)?
 }

@@ -1,0 +1,84 @@
+//! Care of a table: what keeps its age from costing latency, memory or disk.
+//!
+//! A job reads the log and writes files; it makes no commit. Compaction hands its files to the committer. Invariant: a job may
+//! break off anywhere and run again.
+
+pub(super) mod compaction;
+pub(super) mod sweep;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::limits::{CHECKPOINT_ACTIONS_PER_COMMIT, CHECKPOINT_EVERY_COMMITS_MAX};
+use super::log::actions::Add;
+use super::log::checkpoint_writer::write_checkpoint;
+use super::log::replay::CheckpointSize;
+use super::small_files::SmallFile;
+use super::state::LoadedTable;
+use super::store::table_files::TableFiles;
+use super::{TableCareSettings, TableError};
+use compaction::Compaction;
+
+/// Work that is due, with all it needs.
+#[derive(Debug)]
+pub(super) enum CareJob {
+    /// Write the checkpoint of this version.
+    Checkpoint { version: i64, history: Duration },
+    /// Put small files together.
+    Compact(Compaction),
+    /// Delete what is expired or orphaned.
+    Sweep { history: Duration },
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub(super) enum CareResult {
+    /// A checkpoint is in the log.
+    Checkpointed(CheckpointSize),
+    /// The files `outputs` hold the rows of `inputs`; a commit must say so.
+    Compacted { inputs: Vec<SmallFile>, outputs: Vec<Add> },
+    /// What was expired is gone.
+    Swept,
+    /// It was asked to stop.
+    Stopped,
+    /// It failed, and changed nothing that matters.
+    Failed(TableError),
+}
+
+impl CareJob {
+    /// The most urgent job, if one is due.
+    pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, sweep_due: bool) -> Option<Self> {
+        let snapshot = &table.snapshot;
+        if snapshot.version - snapshot.checkpoint.version >= checkpoint_interval(settings, snapshot.checkpoint) {
+            return Some(Self::Checkpoint { version: snapshot.version, history: settings.history });
+        }
+        if let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes) {
+            let columns = table.columns.clone();
+            return Some(Self::Compact(Compaction { inputs, columns, target_file_bytes: settings.target_file_bytes }));
+        }
+        sweep_due.then_some(Self::Sweep { history: settings.history })
+    }
+
+    /// Does the work on the calling thread.
+    pub(super) fn run(self, files: &TableFiles, now_ms: i64, stopping: &AtomicBool) -> CareResult {
+        let result = match self {
+            Self::Checkpoint { version, history } => {
+                write_checkpoint(files, version, before(now_ms, history)).map(CareResult::Checkpointed)
+            }
+            Self::Compact(compaction) => compaction.run(files, stopping),
+            Self::Sweep { history } => sweep::sweep(files, now_ms, history, stopping),
+        };
+        result.unwrap_or_else(CareResult::Failed)
+    }
+}
+
+/// Commits between two checkpoints: as set, and more for a long one, so that checkpoints cost the same per commit at any age.
+fn checkpoint_interval(settings: &TableCareSettings, last: CheckpointSize) -> i64 {
+    let set = i64::try_from(settings.checkpoint_every_commits).unwrap_or(i64::MAX).max(1);
+    set.max((last.actions / CHECKPOINT_ACTIONS_PER_COMMIT).min(CHECKPOINT_EVERY_COMMITS_MAX))
+}
+
+/// The time that lies so far back, in milliseconds.
+fn before(now_ms: i64, history: Duration) -> i64 {
+    now_ms.saturating_sub(i64::try_from(history.as_millis()).unwrap_or(i64::MAX))
+}

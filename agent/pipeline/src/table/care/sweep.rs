@@ -1,0 +1,165 @@
+//! Sweeps what time has made useless: log entries and checkpoints before the history, spare checkpoints, temporary files, and
+//! data files of ours that no commit ever named.
+//!
+//! Invariant: every version younger than the history stays readable, and a file is an orphan only if neither a live file nor a
+//! kept removal has its name and it is older than any write takes.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{CareResult, before};
+use crate::table::TableError;
+use crate::table::limits::{CHECKPOINTS_KEPT_PER_HISTORY, YOUNG_FILE};
+use crate::table::log::base::{Checkpoint, LogListing, list};
+use crate::table::log::checkpoint_reader::{FileRows, scan, wanted_columns};
+use crate::table::log::replay::{find_start, read_tail};
+use crate::table::log::entry_path;
+use crate::table::store::TEMPORARY_SUFFIX;
+use crate::table::store::table_files::{LOG_FOLDER, TableFiles};
+use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
+
+/// Sweeps a table.
+pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &AtomicBool) -> Result<CareResult, TableError> {
+    let steps: [&dyn Fn() -> Result<(), TableError>; 3] = [
+        &|| sweep_log(files, now_ms, history),
+        &|| sweep_temporary(files, LOG_FOLDER, now_ms).and_then(|()| sweep_temporary(files, "", now_ms)),
+        &|| sweep_orphans(files, now_ms),
+    ];
+    for step in steps {
+        if stopping.load(Ordering::Relaxed) {
+            return Ok(CareResult::Stopped);
+        }
+        step()?;
+    }
+    Ok(CareResult::Swept)
+}
+
+/// Deletes entries and checkpoints that no version within the history needs.
+pub(super) fn sweep_log(files: &TableFiles, now_ms: i64, history: Duration) -> Result<(), TableError> {
+    let Some(listing) = list(files)? else { return Ok(()) };
+    let times = checkpoint_times(files, &listing)?;
+    let cutoff = before(now_ms, history);
+    // The newest checkpoint that is as old as the history: every younger version can be read from it on.
+    let first_kept = times.iter().filter(|(_, time)| **time <= cutoff).map(|(version, _)| *version).max();
+    if let (Some(first_kept), Some((first_entry, _))) = (first_kept, listing.entries) {
+        // Oldest first, so that what is left never has a gap.
+        for version in first_entry..first_kept {
+            files.delete(&entry_path(version))?;
+        }
+        for checkpoint in listing.checkpoints.range(..first_kept).map(|(_, checkpoint)| checkpoint) {
+            delete_checkpoint(files, checkpoint)?;
+        }
+    }
+    for version in spare_checkpoints(&times, first_kept, now_ms, history) {
+        if let Some(checkpoint) = listing.checkpoints.get(&version) {
+            delete_checkpoint(files, checkpoint)?;
+        }
+    }
+    Ok(())
+}
+
+/// When the version of each checkpoint was committed. A checkpoint without its entry counts as its own file does.
+fn checkpoint_times(files: &TableFiles, listing: &LogListing) -> Result<BTreeMap<i64, i64>, TableError> {
+    let mut times = BTreeMap::new();
+    for (version, checkpoint) in &listing.checkpoints {
+        let mut facts = files.facts(&entry_path(*version))?;
+        if facts.is_none()
+            && let Some(path) = checkpoint.paths.first()
+        {
+            facts = files.facts(path)?;
+        }
+        if let Some(facts) = facts {
+            times.insert(*version, facts.modified_ms());
+        }
+    }
+    Ok(times)
+}
+
+/// Checkpoints between others that are so close in time that reading old versions does without them. The newest two stay, and
+/// young ones, for a reader may just have been pointed to them.
+fn spare_checkpoints(times: &BTreeMap<i64, i64>, first_kept: Option<i64>, now_ms: i64, history: Duration) -> Vec<i64> {
+    let spacing = i64::try_from(history.as_millis()).unwrap_or(i64::MAX) / CHECKPOINTS_KEPT_PER_HISTORY;
+    let young = before(now_ms, YOUNG_FILE);
+    let newest: Vec<i64> = times.keys().rev().take(2).copied().collect();
+    let mut spare = Vec::new();
+    let mut last_kept = None;
+    for (version, time) in times.iter().filter(|(version, _)| first_kept.is_none_or(|first| **version >= first)) {
+        let near = last_kept.is_some_and(|last: i64| time.saturating_sub(last) < spacing);
+        if near && *time < young && !newest.contains(version) {
+            spare.push(*version);
+        } else {
+            last_kept = Some(*time);
+        }
+    }
+    spare
+}
+
+fn delete_checkpoint(files: &TableFiles, checkpoint: &Checkpoint) -> Result<(), TableError> {
+    checkpoint.paths.iter().try_for_each(|path| files.delete(path))
+}
+
+/// Deletes temporary files that a crash left.
+fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), TableError> {
+    let mut names = Vec::new();
+    files.list(folder, &mut |listed| {
+        if !listed.folder && listed.name.starts_with('.') && listed.name.ends_with(TEMPORARY_SUFFIX) {
+            names.push(if folder.is_empty() { listed.name.to_owned() } else { format!("{folder}/{}", listed.name) });
+        }
+    })?;
+    names.iter().try_for_each(|path| delete_unless_young(files, path, now_ms))
+}
+
+/// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
+/// hash keep an orphan alive, never the other way round.
+pub(super) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result<(), TableError> {
+    // Listed before the log is read: a file that is committed in between is in the log then.
+    let mut candidates = Vec::new();
+    files.list("", &mut |listed| {
+        if !listed.folder && listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX) {
+            candidates.push(listed.name.to_owned());
+        }
+    })?;
+    let named = named_files(files)?;
+    for name in candidates {
+        if !named.contains(&hash(&name)) {
+            delete_unless_young(files, &name, now_ms)?;
+        }
+    }
+    Ok(())
+}
+
+/// Hashes of all names that the log knows: live files and removals that are kept.
+fn named_files(files: &TableFiles) -> Result<HashSet<u64>, TableError> {
+    let start = find_start(files, i64::MAX)?;
+    let mut named = HashSet::new();
+    if let Some(checkpoint) = &start.checkpoint {
+        scan(files, checkpoint, &wanted_columns(&["add", "remove"], &["path"]), &mut |batch| {
+            for rows in ["add", "remove"].into_iter().filter_map(|action| FileRows::of(batch, action)) {
+                named.extend((0..batch.num_rows()).filter_map(|row| rows.path(row)).map(hash));
+            }
+            Ok(())
+        })?;
+    }
+    let from = start.checkpoint.map_or(0, |checkpoint| checkpoint.version + 1);
+    let (tail, _) = read_tail(files, from, i64::MAX)?;
+    named.extend(tail.files.keys().map(|key| hash(key.split('\n').next().unwrap_or(key))));
+    Ok(named)
+}
+
+fn hash(name: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn delete_unless_young(files: &TableFiles, path: &str, now_ms: i64) -> Result<(), TableError> {
+    match files.facts(path)? {
+        Some(facts) if facts.modified_ms() < before(now_ms, YOUNG_FILE) => {
+            tracing::debug!(table = files.table(), file = path, "deleting a file that no commit names");
+            files.delete(path)
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,164 @@
+//! One commit: compare-and-swap on the next version, decided by reading the log.
+//!
+//! What goes into a commit is the caller's; it is asked again after each foreign commit. Invariant: success means that the
+//! entry with this commit's id is in the log, once; failure other than of storage means that it is not.
+
+use super::classify::{Effect, accept_reread, classify};
+use super::limits::COMMIT_ATTEMPTS_MAX;
+use super::log::actions::{Action, COMMIT_ID, commit_id, entry_text, parse_entry};
+use super::log::{entry_name, entry_path};
+use super::state::LoadedTable;
+use super::store::table_files::TableFiles;
+use super::store::{EntryOutcome, FileFacts};
+use super::{TableError, clock};
+
+/// What a commit is called in the table's history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Version 0.
+    Create,
+    /// Rows and positions.
+    Append,
+    /// Definition.
+    Switch,
+    /// Small files put together.
+    Compact,
+}
+
+impl Operation {
+    /// Delta's name for it and its parameters.
+    fn describe(self) -> (&'static str, serde_json::Value) {
+        match self {
+            Self::Create => ("CREATE TABLE", serde_json::json!({"isManaged": "true", "partitionBy": "[]"})),
+            Self::Append => ("WRITE", serde_json::json!({"mode": "Append", "partitionBy": "[]"})),
+            Self::Switch => ("SET TBLPROPERTIES", serde_json::json!({})),
+            Self::Compact => ("OPTIMIZE", serde_json::json!({"predicate": "[]"})),
+        }
+    }
+}
+
+/// A commit that is to be made. The same id stays through all attempts: an attempt that was thought lost is found by it.
+pub(super) struct Commit<'a> {
+    /// What it is.
+    pub operation: Operation,
+    /// The actions for the table as it is now; called again when another writer was faster. Nothing if there is none any more.
+    pub actions: &'a dyn Fn(&LoadedTable) -> Result<Option<Vec<Action>>, TableError>,
+}
+
+/// A random id for one commit.
+pub(super) fn new_commit_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// The lines of an entry: what it is, then the actions.
+pub(super) fn with_commit_info(operation: Operation, id: &str, actions: Vec<Action>, now_ms: i64) -> Vec<Action> {
+    let (name, parameters) = operation.describe();
+    let info = serde_json::json!({
+        "timestamp": now_ms,
+        "operation": name,
+        "operationParameters": parameters,
+        // Without this mark a user's DELETE or MERGE would conflict with every flush.
+        "isBlindAppend": operation == Operation::Append,
+        "engineInfo": concat!("featurestore-agent/", env!("CARGO_PKG_VERSION")),
+        COMMIT_ID: id,
+    });
+    let info = Action { commit_info: info.as_object().cloned(), ..Action::default() };
+    std::iter::once(info).chain(actions).collect()
+}
+
+/// Makes a commit; returns its version, or nothing if the caller gave no actions.
+pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commit<'_>) -> Result<Option<i64>, TableError> {
+    let id = new_commit_id();
+    let mut failure = None;
+    for _ in 0..COMMIT_ATTEMPTS_MAX {
+        resolve(files, table)?;
+        let Some(actions) = (commit.actions)(table)? else { return Ok(None) };
+        let lines = with_commit_info(commit.operation, &id, actions, clock::now_ms());
+        let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
+        let current = table.snapshot.version;
+        let previous = (entry_name(current), table.snapshot.entry);
+        match files.write_entry(&entry_name(current + 1), &text, Some((&previous.0, previous.1))) {
+            Ok(EntryOutcome::Written(facts)) => {
+                table.advance_own(&lines, facts).map_err(|what| files.internal(what))?;
+                return Ok(Some(table.snapshot.version));
+            }
+            Ok(EntryOutcome::VersionTaken) => {}
+            Ok(EntryOutcome::PreviousChanged) => reread(files, table)?,
+            // Nobody knows whether the entry is there: only the log does.
+            Err(error) => failure = Some(error),
+        }
+        table.unresolved = Some(id.clone());
+        let landed = catch_up(files, table)?;
+        table.unresolved = None;
+        if landed.is_some() {
+            return Ok(landed);
+        }
+        if let Some(error) = failure.take() {
+            return Err(files.failed("committing", error));
+        }
+    }
+    Err(files.failed("committing", format!("another writer was faster {COMMIT_ATTEMPTS_MAX} times in a row")))
+}
+
+/// Settles a commit whose outcome could not be read when it was made.
+fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    if table.unresolved.is_some() {
+        catch_up(files, table)?;
+        table.unresolved = None;
+    }
+    Ok(())
+}
+
+/// Takes in what is in the log after the version that is known. Returns the version of the entry of the unresolved commit.
+pub(super) fn catch_up(files: &TableFiles, table: &mut LoadedTable) -> Result<Option<i64>, TableError> {
+    let mut landed = None;
+    let mut files_left = false;
+    while let Some((actions, facts)) = next_entry(files, table.snapshot.version)? {
+        let id = commit_id(&actions);
+        if id.is_some() && id == table.unresolved.as_deref() {
+            table.advance_own(&actions, facts).map_err(|what| files.internal(what))?;
+            landed = Some(table.snapshot.version);
+            continue;
+        }
+        let effect = classify(table, &actions).map_err(|what| altered_by(files, table.snapshot.version + 1, &actions, &what))?;
+        files_left |= effect == Effect::FilesLeft;
+        table.advance_foreign(&actions, facts).map_err(|what| files.altered(what))?;
+        tracing::info!(table = files.table(), version = table.snapshot.version, "took in a commit of another writer");
+    }
+    if files_left {
+        reread(files, table)?;
+    }
+    Ok(landed)
+}
+
+/// Looks whether the entry that was read last still is what it was, then takes in what came after it.
+pub(super) fn probe(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    if files.facts(&entry_path(table.snapshot.version))? != Some(table.snapshot.entry) {
+        reread(files, table)?;
+    }
+    catch_up(files, table)?;
+    table.unresolved = None;
+    Ok(())
+}
+
+/// Reads the whole log again, and accepts it only as a continuation of what was known.
+fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    let read = LoadedTable::read(files, &table.uid, table.snapshot.small_files.below())?;
+    accept_reread(table, &read).map_err(|what| files.altered(what))?;
+    *table = LoadedTable { unresolved: table.unresolved.take(), ..read };
+    Ok(())
+}
+
+fn next_entry(files: &TableFiles, version: i64) -> Result<Option<(Vec<Action>, FileFacts)>, TableError> {
+    let path = entry_path(version + 1);
+    let Some(facts) = files.facts(&path)? else { return Ok(None) };
+    let Some(text) = files.read(&path)? else { return Ok(None) };
+    let actions = parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", version + 1)))?;
+    Ok(Some((actions, facts)))
+}
+
+fn altered_by(files: &TableFiles, version: i64, actions: &[Action], what: &str) -> TableError {
+    let info = actions.iter().find_map(|action| action.commit_info.as_ref());
+    let operation = info.and_then(|info| info.get("operation")).and_then(serde_json::Value::as_str).unwrap_or("unnamed operation");
+    files.altered(format!("{what} (version {version}, {operation})"))
+}

@@ -1,0 +1,101 @@
+//! The table properties that we write and read: whose table it is, what is in force, how long history is.
+//!
+//! Invariant: a property that other writers added stays; one of ours is changed by us alone.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::SourceIdentity;
+
+const STREAM_UID: &str = "featurestore.stream_uid";
+const GENERATION: &str = "featurestore.generation";
+const CLUSTER_ID: &str = "featurestore.cluster_id";
+const TOPIC_IDS: &str = "featurestore.topic_ids";
+
+/// Drops transactions, and with them positions, at a checkpoint.
+const TXN_RETENTION: &str = "delta.setTransactionRetentionDuration";
+const COLUMN_MAPPING: &str = "delta.columnMapping.mode";
+const CONSTRAINT_PREFIX: &str = "delta.constraints.";
+
+/// The properties of a new table.
+pub(super) fn of_new_table(uid: &str, generation: u64, source: &SourceIdentity, history: Duration) -> BTreeMap<String, String> {
+    let interval = format!("interval {} seconds", history.as_secs());
+    let mut properties = BTreeMap::from([
+        (STREAM_UID.to_owned(), uid.to_owned()),
+        ("delta.logRetentionDuration".to_owned(), interval.clone()),
+        ("delta.deletedFileRetentionDuration".to_owned(), interval),
+        // The log is cleaned by our care alone: other writers would list the whole folder after each of their commits.
+        ("delta.enableExpiredLogCleanup".to_owned(), "false".to_owned()),
+    ]);
+    set(&mut properties, generation, source);
+    properties
+}
+
+/// Puts a generation and an identity into force.
+pub(super) fn set(properties: &mut BTreeMap<String, String>, generation: u64, source: &SourceIdentity) {
+    properties.insert(GENERATION.to_owned(), generation.to_string());
+    match &source.cluster_id {
+        Some(cluster) => properties.insert(CLUSTER_ID.to_owned(), cluster.clone()),
+        None => properties.remove(CLUSTER_ID),
+    };
+    // A map of texts always has a JSON form.
+    let topic_ids = serde_json::to_string(&source.topic_ids).unwrap_or_default();
+    properties.insert(TOPIC_IDS.to_owned(), topic_ids);
+}
+
+/// The uid of the stream that created the table, if a stream did.
+pub(super) fn stream_uid(properties: &BTreeMap<String, String>) -> Option<&str> {
+    properties.get(STREAM_UID).map(String::as_str)
+}
+
+/// Generation and identity in force; the error says what is wrong.
+pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, SourceIdentity), String> {
+    let property = |name: &str| properties.get(name).ok_or_else(|| format!("its property `{name}` is missing"));
+    let wrong = |name: &str, value: &str| format!("its property `{name}` is `{value}`");
+    let generation = property(GENERATION)?;
+    let generation = generation.parse().map_err(|_| wrong(GENERATION, generation))?;
+    let topic_ids = property(TOPIC_IDS)?;
+    let topic_ids = serde_json::from_str(topic_ids).map_err(|_| wrong(TOPIC_IDS, topic_ids))?;
+    Ok((generation, SourceIdentity { cluster_id: properties.get(CLUSTER_ID).cloned(), topic_ids }))
+}
+
+/// Refuses properties under which appends would be wrong.
+pub(super) fn expect_writable(properties: &BTreeMap<String, String>) -> Result<(), String> {
+    if let Some(value) = properties.get(TXN_RETENTION) {
+        return Err(format!("its property `{TXN_RETENTION}` is `{value}`, which drops the stream's positions; unset it"));
+    }
+    if let Some(mode) = properties.get(COLUMN_MAPPING).filter(|mode| *mode != "none") {
+        return Err(format!("its property `{COLUMN_MAPPING}` is `{mode}`, which this agent cannot write"));
+    }
+    match properties.keys().find(|name| name.starts_with(CONSTRAINT_PREFIX)) {
+        Some(name) => Err(format!("it has the constraint `{name}`, which this agent cannot enforce; drop it")),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_come_back_and_foreign_ones_stay() {
+        let source = SourceIdentity { cluster_id: Some("c1".into()), topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]) };
+        let mut properties = of_new_table("u", 1, &source, Duration::from_secs(60));
+        properties.insert("owner".into(), "someone".into());
+        assert_eq!(read(&properties), Ok((1, source)));
+        set(&mut properties, 2, &SourceIdentity::default());
+        assert_eq!(read(&properties), Ok((2, SourceIdentity::default())));
+        assert_eq!(stream_uid(&properties), Some("u"));
+        assert_eq!(properties.get("owner").map(String::as_str), Some("someone"));
+        assert_eq!(properties.get("delta.logRetentionDuration").map(String::as_str), Some("interval 60 seconds"));
+    }
+
+    #[test]
+    fn properties_that_make_appends_wrong_are_refused_by_name() {
+        for (name, value) in [(TXN_RETENTION, "interval 1 day"), (COLUMN_MAPPING, "name"), ("delta.constraints.positive", "a > 0")] {
+            let error = expect_writable(&BTreeMap::from([(name.to_owned(), value.to_owned())])).unwrap_err();
+            assert!(error.contains(name), "{error}");
+        }
+        assert_eq!(expect_writable(&BTreeMap::from([(COLUMN_MAPPING.to_owned(), "none".to_owned())])), Ok(()));
+    }
+}

@@ -1,0 +1,146 @@
+//! What a log means for the stream that owns the table, and how each further entry changes it.
+//!
+//! Invariant: `LoadedTable` is exactly what reading the log up to its version would give, except that totals may be behind
+//! after a foreign removal, until the next full read.
+
+use arrow_schema::SchemaRef;
+use stream_spec::types::Field;
+
+use super::log::actions::{Action, Metadata};
+use super::log::replay::{CheckpointSize, Snapshot, read_snapshot};
+use super::store::FileFacts;
+use super::store::table_files::TableFiles;
+use super::{SourceIdentity, TableError, TableState, positions, properties, protocol, schema};
+use crate::position::Positions;
+
+/// A table of ours, as of its last version that was read.
+#[derive(Clone, Debug)]
+pub(super) struct LoadedTable {
+    /// Whose it is.
+    pub uid: String,
+    /// What the log says. Its transactions are folded into `positions` and not kept up to date.
+    pub snapshot: Snapshot,
+    /// Columns of the schema in force.
+    pub columns: Vec<Field>,
+    /// The same for batches and files.
+    pub arrow: SchemaRef,
+    /// Position of every partition.
+    pub positions: Positions,
+    /// Generation in force.
+    pub generation: u64,
+    /// Identity of the source.
+    pub source: SourceIdentity,
+    /// Id of a commit of ours that may be in the log after this version.
+    pub unresolved: Option<String>,
+}
+
+impl LoadedTable {
+    /// Reads the table; altered if it is not the stream's, or not writable.
+    pub(super) fn read(files: &TableFiles, uid: &str, small_below: u64) -> Result<Self, TableError> {
+        let snapshot = read_snapshot(files, small_below)?;
+        Self::understand(uid, snapshot).map_err(|what| files.altered(what))
+    }
+
+    fn understand(uid: &str, snapshot: Snapshot) -> Result<Self, String> {
+        let owner = properties::stream_uid(&snapshot.metadata.configuration);
+        if owner != Some(uid) {
+            let owner = owner.map_or_else(|| "no stream".to_owned(), |owner| format!("the stream with uid `{owner}`"));
+            return Err(format!("it belongs to {owner}, not to the one with uid `{uid}`"));
+        }
+        protocol::expect_writable(&snapshot.protocol)?;
+        let columns = writable_columns(&snapshot.metadata)?;
+        let (generation, source) = properties::read(&snapshot.metadata.configuration)?;
+        let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
+        let arrow = schema::arrow_schema(&columns);
+        let mut snapshot = snapshot;
+        snapshot.txns.clear();
+        Ok(Self { uid: uid.to_owned(), snapshot, columns, arrow, positions, generation, source, unresolved: None })
+    }
+
+    /// What the rest of the package may know.
+    pub(super) fn public(&self) -> TableState {
+        TableState {
+            version: self.snapshot.version,
+            generation: self.generation,
+            columns: self.columns.clone(),
+            positions: self.positions.clone(),
+            source: self.source.clone(),
+            totals: self.snapshot.totals,
+            created_ms: self.snapshot.metadata.created_time.unwrap_or_default(),
+        }
+    }
+
+    /// The next version's actions, which are ours, are in the log.
+    pub(super) fn advance_own(&mut self, actions: &[Action], entry: FileFacts) -> Result<(), String> {
+        for action in actions {
+            if let Some(txn) = &action.txn {
+                let one = std::collections::HashMap::from([(txn.app_id.clone(), txn.version)]);
+                self.positions.extend(positions::positions(&self.uid, &one).map_err(|app_id| format!("bad transaction `{app_id}`"))?);
+            }
+            if let Some(remove) = &action.remove
+                && let Some(file) = self.snapshot.small_files.removed(&remove.path)
+            {
+                self.snapshot.totals.files -= 1;
+                self.snapshot.totals.rows -= file.rows;
+                self.snapshot.totals.bytes -= i64::try_from(file.bytes).unwrap_or_default();
+            }
+        }
+        self.take_additions(actions);
+        self.take_definition(actions)?;
+        self.snapshot.version += 1;
+        self.snapshot.entry = entry;
+        Ok(())
+    }
+
+    /// The next version's actions, which are another writer's and were accepted by `classify`, are in the log.
+    pub(super) fn advance_foreign(&mut self, actions: &[Action], entry: FileFacts) -> Result<(), String> {
+        self.take_additions(actions);
+        self.take_definition(actions)?;
+        self.snapshot.version += 1;
+        self.snapshot.entry = entry;
+        Ok(())
+    }
+
+    /// A checkpoint is in the log.
+    pub(super) fn checkpointed(&mut self, checkpoint: CheckpointSize) {
+        if checkpoint.version > self.snapshot.checkpoint.version {
+            self.snapshot.checkpoint = checkpoint;
+        }
+    }
+
+    fn take_additions(&mut self, actions: &[Action]) {
+        for add in actions.iter().filter_map(|action| action.add.as_ref()) {
+            self.snapshot.totals.files += 1;
+            self.snapshot.totals.bytes += add.size;
+            self.snapshot.totals.rows += add.rows().unwrap_or_default();
+            if add.deletion_vector.is_none() {
+                self.snapshot.small_files.added(&add.path, add.size, add.rows());
+            }
+        }
+    }
+
+    fn take_definition(&mut self, actions: &[Action]) -> Result<(), String> {
+        if let Some(protocol) = actions.iter().find_map(|action| action.protocol.as_ref()) {
+            self.snapshot.protocol = protocol.clone();
+        }
+        if let Some(metadata) = actions.iter().find_map(|action| action.meta_data.as_ref()) {
+            self.columns = schema::parse(&metadata.schema_string)?;
+            self.arrow = schema::arrow_schema(&self.columns);
+            (self.generation, self.source) = properties::read(&metadata.configuration)?;
+            self.snapshot.metadata = metadata.clone();
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a table that we can write; the error says why we cannot.
+pub(super) fn writable_columns(metadata: &Metadata) -> Result<Vec<Field>, String> {
+    if let Some(column) = metadata.partition_columns.first() {
+        return Err(format!("it is partitioned by `{column}`, and tables of streams are not partitioned"));
+    }
+    if metadata.format.provider != "parquet" {
+        return Err(format!("its format is `{}`, not `parquet`", metadata.format.provider));
+    }
+    properties::expect_writable(&metadata.configuration)?;
+    schema::parse(&metadata.schema_string)
+}

@@ -1,0 +1,65 @@
+//! The switch commit: a new definition in force, without rows, between two batches.
+//!
+//! Invariant: the table keeps its id, its time of creation and everything that other writers put into its metadata.
+
+use super::commit::{Commit, Operation, commit};
+use super::log::actions::{Action, Metadata};
+use super::schema::GrowthError;
+use super::state::LoadedTable;
+use super::store::table_files::TableFiles;
+use super::{Switch, TableError, clock, positions, properties, protocol, schema};
+
+/// Commits a switch; a table in which all of it is in force already keeps its version.
+pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch: &Switch) -> Result<i64, TableError> {
+    let actions = |table: &LoadedTable| {
+        let actions = switch_actions(files, table, switch)?;
+        Ok((!actions.is_empty()).then_some(actions))
+    };
+    let version = commit(files, table, &Commit { operation: Operation::Switch, actions: &actions })?;
+    Ok(version.unwrap_or(table.snapshot.version))
+}
+
+fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> Result<Vec<Action>, TableError> {
+    if switch.generation < table.generation {
+        return Err(files.internal(format!("a switch to generation {} while {} is in force", switch.generation, table.generation)));
+    }
+    if let Some((id, from, to)) = positions::first_backward(&table.positions, &switch.positions) {
+        return Err(files.internal(format!(
+            "a switch moves partition {} of topic `{}` back from offset {} to {}",
+            id.partition, id.topic, from.next_offset, to.next_offset
+        )));
+    }
+    let old = &table.snapshot.metadata;
+    let grown = schema::grow(&old.schema_string, &switch.columns).map_err(|error| refused(files, error))?;
+    let mut metadata = Metadata { schema_string: grown.unwrap_or_else(|| old.schema_string.clone()), ..old.clone() };
+    properties::set(&mut metadata.configuration, switch.generation, &switch.source);
+    let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
+    schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
+
+    let mut actions = Vec::new();
+    if let Some(protocol) = protocol::with_columns(&table.snapshot.protocol, &columns) {
+        actions.push(protocol.into());
+    }
+    if metadata != *old {
+        actions.push(metadata.into());
+    }
+    let moved = switch.positions.iter().filter(|(id, position)| table.positions.get(id) != Some(position));
+    let moved = moved.map(|(id, position)| (id.clone(), *position)).collect();
+    actions.extend(positions::txns(&table.uid, &moved, clock::now_ms()).into_iter().map(Action::from));
+    Ok(actions)
+}
+
+fn refused(files: &TableFiles, error: GrowthError) -> TableError {
+    match error {
+        GrowthError::Widening(path) => TableError::Unsupported {
+            message: format!(
+                "column `{path}` of table `{}` is INT and this agent cannot make it BIGINT yet; keep it an integer, or make a new stream",
+                files.table()
+            ),
+        },
+        GrowthError::Type(what) => TableError::Unsupported {
+            message: format!("table `{}` cannot take the new columns: {what}; make a new stream", files.table()),
+        },
+        GrowthError::Text(what) => files.altered(what),
+    }
+}

@@ -1,0 +1,140 @@
+//! Rows to data files: Parquet with statistics, durable before any commit names them.
+//!
+//! Invariant: a file that is returned is complete and named by nobody yet; one that is not returned leaves nothing behind.
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+use stream_spec::types::Field;
+
+use super::limits::{ROW_GROUP_BYTES, STATISTICS_TEXT_BYTES};
+use super::log::actions::Add;
+use super::statistics::{NotANumber, statistics_text};
+use super::store::NewFile;
+use super::store::table_files::TableFiles;
+use super::{TableError, clock};
+
+/// How the names of our data files begin: only such files can be orphans of ours.
+pub(super) const DATA_FILE_PREFIX: &str = "fs-";
+/// How they end.
+pub(super) const DATA_FILE_SUFFIX: &str = ".parquet";
+
+/// Columns in which values repeat; elsewhere a dictionary costs more than it saves.
+const DICTIONARY_COLUMNS: [&str; 5] = ["record_source", "kafka_topic", "kafka_partition", "kinesis_stream", "kinesis_shard_id"];
+
+/// Writes batches of one schema to files of about the target size.
+pub(super) struct DataFileWriter<'a> {
+    files: &'a TableFiles,
+    columns: &'a [Field],
+    schema: SchemaRef,
+    target_bytes: u64,
+    data_change: bool,
+    open: Option<OpenFile>,
+    finished: Vec<Add>,
+}
+
+struct OpenFile {
+    name: String,
+    writer: ArrowWriter<Box<dyn NewFile>>,
+    rows: usize,
+    not_a_number: NotANumber,
+}
+
+impl<'a> DataFileWriter<'a> {
+    /// A writer for a table's columns; `data_change` is false where rows only move.
+    pub(super) fn new(files: &'a TableFiles, columns: &'a [Field], schema: SchemaRef, target_bytes: u64, data_change: bool) -> Self {
+        Self { files, columns, schema, target_bytes, data_change, open: None, finished: Vec::new() }
+    }
+
+    /// Adds a batch of the schema.
+    pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+        if batch.num_rows() == 0 {
+            return Ok(());
+        }
+        let mut open = match self.open.take() {
+            Some(open) => open,
+            None => self.open_file()?,
+        };
+        open.writer.write(batch).map_err(|error| self.files.failed("writing rows", error))?;
+        open.rows += batch.num_rows();
+        open.not_a_number.look_at(batch);
+        let bytes = open.writer.bytes_written() + open.writer.in_progress_size();
+        if u64::try_from(bytes).unwrap_or(u64::MAX) >= self.target_bytes {
+            let add = self.finish_file(open)?;
+            self.finished.push(add);
+        } else {
+            self.open = Some(open);
+        }
+        Ok(())
+    }
+
+    /// Makes all files durable.
+    pub(super) fn finish(mut self) -> Result<Vec<Add>, TableError> {
+        if let Some(open) = self.open.take() {
+            let add = self.finish_file(open)?;
+            self.finished.push(add);
+        }
+        Ok(std::mem::take(&mut self.finished))
+    }
+
+    fn open_file(&self) -> Result<OpenFile, TableError> {
+        let name = format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4());
+        let file = self.files.create(&name)?;
+        // Arrow's own schema is left out: readers of Delta tables go by the table's.
+        let options = ArrowWriterOptions::new().with_properties(writer_properties()).with_skip_arrow_metadata(true);
+        let writer = ArrowWriter::try_new_with_options(file, std::sync::Arc::clone(&self.schema), options)
+            .map_err(|error| self.files.failed("writing rows", error))?;
+        Ok(OpenFile { name, writer, rows: 0, not_a_number: NotANumber::default() })
+    }
+
+    fn finish_file(&self, mut open: OpenFile) -> Result<Add, TableError> {
+        let failed = |error| self.files.failed("writing rows", error);
+        open.writer.flush().map_err(failed)?;
+        let stats = statistics_text(self.columns, open.writer.flushed_row_groups(), open.rows, &open.not_a_number);
+        let file = open.writer.into_inner().map_err(failed)?;
+        let facts = file.finish().map_err(|error| self.files.failed("writing rows", error))?;
+        Ok(Add {
+            path: open.name,
+            size: i64::try_from(facts.bytes).unwrap_or(i64::MAX),
+            modification_time: clock::now_ms(),
+            data_change: self.data_change,
+            stats: Some(stats),
+            ..Add::default()
+        })
+    }
+}
+
+impl Drop for DataFileWriter<'_> {
+    /// Files that were finished before a failure are named by nobody.
+    fn drop(&mut self) {
+        delete_files(self.files, &self.finished);
+    }
+}
+
+/// Deletes files that no commit names. One that stays is swept later.
+pub(super) fn delete_files(files: &TableFiles, adds: &[Add]) {
+    for add in adds {
+        if let Err(error) = files.delete(&add.path) {
+            tracing::debug!(table = files.table(), file = add.path, %error, "an unused data file stays until the next sweep");
+        }
+    }
+}
+
+fn writer_properties() -> WriterProperties {
+    // The lowest level: measured as fast as Snappy at two thirds of its size.
+    let compression = Compression::ZSTD(ZstdLevel::default());
+    let mut builder = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES))
+        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
+    for column in DICTIONARY_COLUMNS {
+        builder = builder.set_column_dictionary_enabled(ColumnPath::from(column), true);
+    }
+    builder.build()
+}
