@@ -7,10 +7,16 @@
 pub mod call;
 pub mod data_source;
 pub mod diagnostic;
+mod engine;
+mod handshake;
 pub mod limits;
+mod logging;
+mod panic_hook;
 pub mod path;
 pub mod private;
 pub mod provider;
 pub mod resource;
 pub mod schema;
+pub mod serve;
 pub mod value;
+mod wire;

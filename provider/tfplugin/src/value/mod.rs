@@ -3,6 +3,10 @@
 //! Encodings live beside this file (`msgpack.rs`, `json.rs`); which value fits where is the schema's business.
 //! Invariant: a value knows nothing of its schema, and two sets are equal in whatever order their elements stand.
 
+pub mod codec_error;
+pub mod conform;
+pub mod json;
+pub mod msgpack;
 pub mod number;
 pub mod refinement;
 pub mod types;
@@ -69,6 +73,21 @@ impl Value {
         Self::Set(texts.into_iter().map(Self::string).collect())
     }
 
+    /// What kind of value it is, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Unknown(_) => "an unknown value",
+            Self::Bool(_) => "a bool",
+            Self::Number(_) => "a number",
+            Self::String(_) => "a string",
+            Self::List(_) => "a list",
+            Self::Set(_) => "a set",
+            Self::Map(_) => "a map",
+            Self::Object(_) => "an object",
+        }
+    }
+
     /// Is it null?
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
@@ -116,6 +135,11 @@ impl Value {
             Self::Number(number) => Some(number),
             _ => None,
         }
+    }
+
+    /// The number, if it is one, whole, and fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_number().and_then(Number::as_i64)
     }
 
     /// The elements of a list or set; of anything else, none.

@@ -41,6 +41,19 @@ impl Type {
         Self::Map(Box::new(element))
     }
 
+    /// What kind of value it wants, for messages.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Bool => "a bool",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::List(_) => "a list",
+            Self::Set(_) => "a set",
+            Self::Map(_) => "a map",
+            Self::Object(_) => "an object",
+        }
+    }
+
     /// Terraform's spelling as JSON, such as `["set","string"]`.
     pub fn to_json(&self) -> serde_json::Value {
         match self {
