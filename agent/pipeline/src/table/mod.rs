@@ -223,3 +223,6 @@ impl TableCareSettings {
         self.target_file_bytes / 2
     }
 }
+
+#[cfg(test)]
+mod tests;

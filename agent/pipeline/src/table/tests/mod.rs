@@ -1,0 +1,9 @@
+//! Scenarios on whole tables: one file per subject. Every scenario ends with a look by delta-rs, a reader that we did not write.
+
+mod care;
+mod faults;
+mod foreign;
+mod life;
+mod races;
+mod support;
+mod trash;
