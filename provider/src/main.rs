@@ -18,6 +18,5 @@ use std::process::ExitCode;
 const ADDRESS: &str = "registry.terraform.io/featurestore/featurestore";
 
 fn main() -> ExitCode {
-    let _ = (ADDRESS, provider::FeaturestoreProvider::new());
-    ExitCode::SUCCESS
+    tfplugin::serve::serve(ADDRESS, provider::FeaturestoreProvider::new())
 }

@@ -53,6 +53,8 @@ pub(crate) struct World {
     pub(crate) first_state: Option<v1::StreamState>,
     /// See [`Kept::looks_until_ready`], for streams to come and updates to come.
     pub(crate) looks_until_ready: u32,
+    /// Looks until a deleted stream is gone; `None`: at once.
+    pub(crate) looks_until_gone: Option<u32>,
     /// Answers of CheckStream and CheckConnection.
     pub(crate) missing_capabilities: Vec<v1::Violation>,
     /// Write-only values as they arrived.
@@ -192,4 +194,11 @@ impl AgentService for Services {
         };
         answer(fault, agent)
     }
+}
+
+/// A schema configuration with one JSON Schema for the payload.
+pub(crate) fn json_payload(text: &str) -> v1::SchemaConfig {
+    let schema = v1::DirectSchema { schema: Some(v1::direct_schema::Schema::JsonSchema(text.to_owned())) };
+    let direct = v1::DirectSchemas { key_schema: None, payload_schema: Some(schema) };
+    v1::SchemaConfig { config: Some(v1::schema_config::Config::DirectSchemas(direct)) }
 }

@@ -1,5 +1,6 @@
 //! The connection resource's attributes: what each one is and what a change of it costs.
 
+use stream_spec::connection::same_servers;
 use tfplugin::schema::Schema;
 use tfplugin::schema::attribute::{Attribute, AttributeType};
 use tfplugin::value::types::Type;
@@ -63,7 +64,7 @@ fn kafka() -> AttributeType {
         (
             "bootstrap_servers",
             Attribute::required(Type::String, say("Comma-separated `host:port`; host names in any case.", IN_PLACE))
-                .equal_text_by(|left, right| left.trim().eq_ignore_ascii_case(right.trim())),
+                .equal_text_by(same_servers),
         ),
         (
             "security_protocol",

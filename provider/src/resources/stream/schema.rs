@@ -1,6 +1,7 @@
 //! The stream resource's attributes: what each one is, who sets it, what a change of it costs, and when two values of it
 //! mean the same. The plan follows from these declarations and from `plan`; nothing else decides an action.
 
+use stream_spec::connection::same_servers;
 use tfplugin::schema::Schema;
 use tfplugin::schema::attribute::{Attribute, AttributeType};
 use tfplugin::value::Value;
@@ -201,7 +202,7 @@ fn connection_config() -> Attribute {
     let direct = AttributeType::single([
         (
             "bootstrap_servers",
-            required_text("Comma-separated `host:port`; host names in any case.", REPLACES).equal_text_by(equality::same_hosts),
+            required_text("Comma-separated `host:port`; host names in any case.", REPLACES).equal_text_by(same_servers),
         ),
         (
             "mtls_config",

@@ -99,9 +99,25 @@ impl World {
         record
     }
 
+    /// A stream on its way out is gone after so many looks.
+    fn wait_for_deletion(&mut self, name: &str) {
+        let leaving = self.streams.get(name).and_then(|kept| kept.record.status.as_ref());
+        if leaving.is_none_or(|status| status.state() != v1::StreamState::Deleting) {
+            return;
+        }
+        match &mut self.looks_until_gone {
+            Some(0) => {
+                self.streams.remove(name);
+            }
+            Some(looks) => *looks -= 1,
+            None => {}
+        }
+    }
+
     /// A look at a stream: what waits for looks comes nearer.
     fn look(&mut self, name: &str) -> Result<v1::StreamRecord, Status> {
         let turn = self.next();
+        self.wait_for_deletion(name);
         let kept = self.streams.get_mut(name).ok_or_else(|| not_found(name))?;
         if kept.looks_until_ready > 0 {
             kept.looks_until_ready -= 1;
@@ -231,9 +247,14 @@ impl StreamService for Services {
         if !request.uid.is_empty() && request.uid != uid {
             return Err(not_found(&request.name));
         }
-        world.streams.remove(&request.name);
         world.retained.push(request.retain_table);
-        answer(fault, v1::DeleteStreamResponse { done: true })
+        let done = world.looks_until_gone.is_none();
+        if done {
+            world.streams.remove(&request.name);
+        } else {
+            world.set_state(&request.name, v1::StreamState::Deleting);
+        }
+        answer(fault, v1::DeleteStreamResponse { done })
     }
 
     async fn check_stream(&self, request: Request<v1::CheckStreamRequest>) -> Result<Response<v1::CheckStreamResponse>, Status> {

@@ -1,0 +1,122 @@
+//! The connection resource: actions, secrets, kinds.
+
+use featurestore_proto::v1;
+use serde_json::json;
+use tfplugin::testing::core::Action;
+
+use super::bench::Bench;
+use super::configs::{connection, with};
+use super::fake_agent::Fault;
+
+fn sasl() -> serde_json::Value {
+    json!({ "name": "kafka", "secrets_wo_version": 1, "kafka": {
+        "bootstrap_servers": "broker:9093", "sasl_mechanism": "PLAIN", "user": "app", "password_wo": "hunter2",
+    } })
+}
+
+#[tokio::test]
+async fn each_attributes_change_plans_what_it_should() {
+    let rows = [
+        ("/name", json!("other"), Action::Replace),
+        ("/comment", json!("other"), Action::Update),
+        ("/comment", json!(null), Action::Update),
+        ("/kafka/bootstrap_servers", json!("other:9092"), Action::Update),
+        ("/kafka/bootstrap_servers", json!("LOCALHOST:9092"), Action::NoOp),
+        ("/kafka/security_protocol", json!("SSL"), Action::Update),
+        ("/kafka/ca_pem", json!("-----BEGIN CERTIFICATE-----"), Action::Update),
+        ("/kafka/schema_registry_url", json!("http://registry:8081"), Action::Update),
+        ("/secrets_wo_version", json!(2), Action::Update),
+    ];
+    for (pointer, value, action) in rows {
+        let bench = Bench::start().await;
+        let stored = bench.applied_connection(None, &connection()).await;
+        let planned = bench.plan_connection(Some(&stored), &with(connection(), pointer, value.clone())).await;
+        assert_eq!(planned.action, action, "{pointer} = {value}: {}", planned.words());
+    }
+}
+
+#[tokio::test]
+async fn another_kind_is_another_connection() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    let kinesis = json!({ "name": "kafka", "kinesis": { "aws_region": "eu-west-1", "credential": "aws" } });
+    assert_eq!(bench.plan_connection(Some(&stored), &kinesis).await.action, Action::Replace);
+}
+
+#[tokio::test]
+async fn only_the_options_that_changed_are_sent() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    let changed = with(with(connection(), "/kafka/bootstrap_servers", json!("other:9092")), "/comment", json!("new"));
+    let stored = bench.applied_connection(Some(&stored), &changed).await;
+    assert_eq!(bench.agent.world().masks, [["comment", "kafka.bootstrap_servers"]]);
+    assert_eq!(bench.plan_connection(Some(&stored), &changed).await.action, Action::NoOp);
+}
+
+#[tokio::test]
+async fn a_password_reaches_the_agent_and_nothing_else() {
+    let bench = Bench::start().await;
+    let planned = bench.plan_connection(None, &sasl()).await;
+    assert!(!format!("{:?}", planned.planned).contains("hunter2"));
+    let stored = bench.applied_connection(None, &sasl()).await;
+    assert!(!format!("{:?}", stored.state).contains("hunter2"));
+    assert_eq!(bench.agent.world().passwords["kafka"], "hunter2");
+    let changed = with(sasl(), "/kafka/password_wo", json!("hunter3"));
+    assert_eq!(bench.plan_connection(Some(&stored), &changed).await.action, Action::NoOp, "nobody can see that it changed");
+    bench.applied_connection(Some(&stored), &with(changed, "/secrets_wo_version", json!(2))).await;
+    assert_eq!(bench.agent.world().passwords["kafka"], "hunter3");
+}
+
+#[tokio::test]
+async fn what_this_agent_cannot_do_is_an_error_in_the_plan() {
+    let bench = Bench::start().await;
+    bench.agent.world().missing_capabilities = vec![v1::Violation {
+        field: "kafka.security_protocol".to_owned(),
+        value: "\"SASL_SSL\"".to_owned(),
+        problem: "this agent connects in plain text only".to_owned(),
+        remedy: "use PLAINTEXT".to_owned(),
+    }];
+    let planned = bench.plan_connection(None, &sasl()).await;
+    assert_eq!(planned.error_path(), "kafka.security_protocol");
+}
+
+#[tokio::test]
+async fn plain_text_warns_when_it_is_chosen() {
+    let bench = Bench::start().await;
+    assert!(bench.plan_connection(None, &connection()).await.words().contains("Connection Without Encryption"));
+    let stored = bench.applied_connection(None, &connection()).await;
+    assert_eq!(bench.plan_connection(Some(&stored), &connection()).await.words(), "");
+}
+
+#[tokio::test]
+async fn bad_connections_are_refused_at_their_attribute() {
+    let bench = Bench::start().await;
+    let rows = [
+        (json!({ "name": "kafka" }), "kafka"),
+        (with(connection(), "/kinesis", json!({ "aws_region": "eu-west-1", "credential": "aws" })), "kinesis"),
+        (with(connection(), "/name", json!("no space")), "name"),
+        (with(connection(), "/kafka/security_protocol", json!("TLS")), "kafka.security_protocol"),
+        (with(connection(), "/kafka/bootstrap_servers", json!("localhost")), "kafka.bootstrap_servers"),
+        (with(sasl(), "/kafka/password_secret", json!({ "scope": "a", "key": "b" })), "kafka.password_secret"),
+    ];
+    for (config, path) in rows {
+        let said = bench.validate_connection(&config).await;
+        assert!(said.error_paths().contains(&path.to_owned()), "{config}: {:?} {}", said.error_paths(), said.words());
+    }
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_a_change_is_no_conflict() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    bench.agent.fail("UpdateConnection", [Fault::LoseAnswer]);
+    bench.applied_connection(Some(&stored), &with(connection(), "/comment", json!("new"))).await;
+}
+
+#[tokio::test]
+async fn a_connection_is_imported_to_an_empty_plan() {
+    let bench = Bench::start().await;
+    bench.applied_connection(None, &connection()).await;
+    let imported = bench.import_connection("kafka").await.expect("it is there");
+    assert_eq!(bench.plan_connection(Some(&imported), &connection()).await.action, Action::NoOp);
+}

@@ -1,0 +1,36 @@
+//! The data sources, over the fake agent.
+
+use serde_json::json;
+use tfplugin::value::Value;
+
+use super::bench::Bench;
+use super::configs::kafka_stream;
+
+#[tokio::test]
+async fn a_stream_is_read_with_its_status() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&kafka_stream()).await;
+    let read = bench.read_data("featurestore_stream", &json!({ "name": "main.payments.cards" })).await.expect("it is there");
+    for path in ["id", "description", "source_config", "schema_config", "ingestion_config.tags", "state", "operations"] {
+        assert_eq!(read.dig(path), stored.state.dig(path), "{path}");
+    }
+    assert_eq!(read.dig("status.table.rows"), &Value::from(1234_i64));
+    assert_eq!(read.dig("status.generation"), &Value::from(1_i64));
+    assert_eq!(read.dig("status.conditions").elements().len(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_that_is_not_there_is_an_error() {
+    let bench = Bench::start().await;
+    let refused = bench.read_data("featurestore_stream", &json!({ "name": "main.payments.none" })).await.expect_err("nothing there");
+    assert!(refused.contains("Not Found"), "{refused}");
+}
+
+#[tokio::test]
+async fn the_agent_says_what_it_can_do() {
+    let bench = Bench::start().await;
+    let read = bench.read_data("featurestore_agent", &json!({})).await.expect("it answers");
+    assert_eq!(read.get("version"), &Value::string("0.1.0"));
+    assert_eq!(read.get("trash_retention"), &Value::string("168h"));
+    assert_eq!(read.get("capabilities"), &Value::string_set(["kafka.subscribe", "schema.json"]));
+}

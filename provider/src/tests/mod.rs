@@ -1,0 +1,18 @@
+//! The provider under a stand-in for Terraform's core and over a fake agent: what each attribute's change does, what drift
+//! does, what failures do. No Terraform and no real agent; those are in the end-to-end tests.
+
+mod actions;
+mod bench;
+mod configs;
+mod connections;
+mod data_sources;
+mod drift;
+mod equality;
+mod fake_agent;
+mod faults;
+mod lifecycle;
+mod plan_checks;
+mod provider_block;
+mod refusals;
+mod schema_lint;
+mod unknowns;

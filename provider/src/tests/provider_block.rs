@@ -1,0 +1,75 @@
+//! The provider block: what is refused, what falls back on the environment, and where a token may go.
+
+use serde_json::{Value as Json, json};
+
+use super::bench::Bench;
+use super::configs::{UNKNOWN, plain_stream, value};
+use crate::config::{Settings, schema};
+
+fn refusal(block: &Json, environment: &[(&str, &str)]) -> Option<String> {
+    let lookup = |name: &str| environment.iter().find(|(it, _)| *it == name).map(|(_, text)| (*text).to_owned());
+    let problems = Settings::read(&value(&schema(), block), lookup).err()?;
+    Some(problems.iter().map(|it| format!("{}: {}\n", it.summary, it.detail)).collect())
+}
+
+#[test]
+fn what_a_provider_block_may_say() {
+    let accepted = [
+        json!({}),
+        json!({ "endpoint": "http://agent.internal:7070" }),
+        json!({ "endpoint": "http://localhost:7070", "token": "secret" }),
+        json!({ "endpoint": "http://[::1]:7070", "token": "secret" }),
+        json!({ "request_timeout": "5s", "max_retries": 0, "plan_checks": "off" }),
+        json!({ "endpoint": UNKNOWN, "token": UNKNOWN, "max_retries": UNKNOWN, "request_timeout": UNKNOWN, "plan_checks": UNKNOWN }),
+    ];
+    for block in accepted {
+        assert_eq!(refusal(&block, &[]), None, "{block}");
+    }
+    let refused = [
+        (json!({ "endpoint": "https://agent:7070" }), "TLS"),
+        (json!({ "client_cert_file": "/etc/c.pem" }), "TLS"),
+        (json!({ "ca_file": "/etc/ca.pem" }), "TLS"),
+        (json!({ "endpoint": "agent:7070" }), "does not start with"),
+        (json!({ "endpoint": "http://agent:7070/v1" }), "has a path"),
+        (json!({ "endpoint": "http://agent.internal:7070", "token": "secret" }), "Token Over Plain HTTP"),
+        (json!({ "endpoint": "http://127.0.0.1.example.com", "token_command": ["pass"] }), "Token Over Plain HTTP"),
+        (json!({ "token": "a", "token_command": ["pass"] }), "not both"),
+        (json!({ "token_command": [] }), "empty"),
+        (json!({ "request_timeout": "1ms" }), "out of range"),
+        (json!({ "request_timeout": "soon" }), "not a duration"),
+        (json!({ "max_retries": 31 }), "out of range"),
+        (json!({ "max_retries": -1 }), "out of range"),
+        (json!({ "max_retries": 1.5 }), "out of range"),
+        (json!({ "plan_checks": "maybe" }), "not known"),
+    ];
+    for (block, words) in refused {
+        let said = refusal(&block, &[]).unwrap_or_default();
+        assert!(said.contains(words), "{block}: {said:?}");
+        assert!(!said.contains("secret"), "a token is in no message");
+    }
+}
+
+#[test]
+fn the_environment_fills_in_what_the_block_leaves_out() {
+    let far = [("FEATURESTORE_ENDPOINT", "http://agent.internal:7070"), ("FEATURESTORE_TOKEN", "secret")];
+    assert!(refusal(&json!({}), &far).is_some_and(|said| said.contains("Token Over Plain HTTP")));
+    assert_eq!(refusal(&json!({ "endpoint": "http://127.0.0.1:7070" }), &far), None, "the block wins");
+    assert_eq!(refusal(&json!({}), &[("FEATURESTORE_ENDPOINT", "")]), None, "empty is not set");
+}
+
+#[tokio::test]
+async fn the_token_travels_as_a_bearer() {
+    for block in [json!({ "token": "s3cret" }), json!({ "token_command": ["printf", "s3cret\\n"] })] {
+        let bench = Bench::with(block).await;
+        bench.applied(&plain_stream()).await;
+        assert_eq!(bench.agent.world().authorization.as_deref(), Some("Bearer s3cret"));
+    }
+}
+
+#[tokio::test]
+async fn a_token_command_that_fails_is_an_error_without_its_output() {
+    for command in [json!(["false"]), json!(["featurestore-no-such-program"]), json!(["true"])] {
+        let said = Bench::refused(json!({ "token_command": command })).await;
+        assert!(said.contains("Invalid Provider Configuration"), "{command}: {said}");
+    }
+}
