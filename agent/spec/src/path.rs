@@ -98,7 +98,7 @@ pub fn resolve<'a>(path: &ColumnPath, columns: &'a [Field]) -> Result<&'a DataTy
         let DataType::Struct(fields) = here else {
             return Err(PathError {
                 problem: format!("`{walked}` is {}, which has no field `{name}`", kind(here)),
-                remedy: format!("end the path at `{walked}`, or choose a field of a struct"),
+                remedy: "name a field of a struct, or take the path out".into(),
             });
         };
         here = find(name, fields, &format!("`{walked}`"))?;

@@ -237,6 +237,16 @@ pub struct SchemaRegistryConfig {
     pub key: Option<SchemaLocator>,
 }
 
+impl SchemaRegistryConfig {
+    /// The subject of a side.
+    pub fn side(&self, side: Side) -> Option<&SchemaLocator> {
+        match side {
+            Side::Key => self.key.as_ref(),
+            Side::Payload => self.payload.as_ref(),
+        }
+    }
+}
+
 /// A subject in a Confluent registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchemaLocator {

@@ -1,8 +1,8 @@
 //! Paths of a definition: excluded and deduplication columns, and what is left of the table (product parts B4, X1).
 
-use crate::path::{self, ColumnPath, KEY, PathError, VALUE};
+use crate::path::{self, ColumnPath, PathError};
 use crate::schema;
-use crate::stream::{DirectSchemas, SchemaConfig, SchemaText, SourceConfig, StreamSpec};
+use crate::stream::{SchemaConfig, Side, SourceConfig, StreamSpec};
 use crate::table;
 use crate::types::{DataType, Field};
 use crate::violation::Violation;
@@ -27,15 +27,6 @@ pub(super) fn check(stream: &StreamSpec, violations: &mut Vec<Violation>) {
         }
     }
     for path in &excluded {
-        if columns.kinesis && path.column() == KEY {
-            let remedy = "take it out: the key of a Kinesis stream is a string";
-            violations.push(Violation::new(
-                EXCLUDED,
-                &path.to_string(),
-                "a Kinesis stream's key has no fields",
-                remedy,
-            ));
-        }
         for column in deduplication.iter().filter(|column| column.overlaps(path)) {
             let problem = format!("the path overlaps the deduplication column `{column}`");
             violations.push(Violation::new(
@@ -48,7 +39,7 @@ pub(super) fn check(stream: &StreamSpec, violations: &mut Vec<Violation>) {
     }
     if violations.is_empty()
         && let SchemaConfig::Direct(schemas) = &stream.schemas
-        && columns.are_known()
+        && columns.unknown.is_empty()
     {
         // The paths exist: what this adds is a struct of which nothing is left.
         violations.extend(
@@ -59,58 +50,42 @@ pub(super) fn check(stream: &StreamSpec, violations: &mut Vec<Violation>) {
     }
 }
 
-/// Key, value and metadata columns, as far as schemas say what they are.
+/// The table's columns before exclusions, as far as schemas say what they are.
 struct Columns {
-    key: Option<DataType>,
-    value: Option<DataType>,
-    metadata: Vec<Field>,
-    kinesis: bool,
+    columns: Vec<Field>,
+    /// Sides whose type is not known: every path may exist in them.
+    unknown: Vec<Side>,
 }
 
 impl Columns {
     fn of(stream: &StreamSpec) -> Self {
-        let (key, value) = match &stream.schemas {
-            SchemaConfig::Direct(DirectSchemas { key, payload }) => (known_type(key.as_ref()), known_type(payload.as_ref())),
-            SchemaConfig::Registry(registry) => {
-                // A registry's fields are not known here, and a path may come before its field (product part X1).
-                let side = |subject: bool| (!subject).then_some(DataType::String);
-                (side(registry.key.is_some()), side(registry.payload.is_some()))
-            }
-        };
-        let mut metadata = table::with_metadata(&stream.source, DataType::String, DataType::String);
-        metadata.retain(|column| column.name != KEY && column.name != VALUE);
-        Self {
-            key,
-            value,
-            metadata,
-            kinesis: matches!(stream.source, SourceConfig::Kinesis(_)),
-        }
+        let (key, value) = (known_type(stream, Side::Key), known_type(stream, Side::Payload));
+        let mut unknown = Vec::new();
+        unknown.extend(key.is_none().then_some(Side::Key));
+        unknown.extend(value.is_none().then_some(Side::Payload));
+        let plain = DataType::String;
+        let columns = table::with_metadata(&stream.source, key.unwrap_or(plain.clone()), value.unwrap_or(plain));
+        Self { columns, unknown }
     }
 
-    fn are_known(&self) -> bool {
-        self.key.is_some() && self.value.is_some()
-    }
-
-    /// Whether the path leads somewhere; a side that is not known has everything.
     fn resolve(&self, path: &ColumnPath) -> Result<(), PathError> {
-        let side = match path.column() {
-            KEY => &self.key,
-            VALUE => &self.value,
-            _ => {
-                let mut columns = vec![Field::new(KEY, DataType::String), Field::new(VALUE, DataType::String)];
-                columns.extend(self.metadata.iter().cloned());
-                return path::resolve(path, &columns).map(drop);
-            }
-        };
-        match side {
-            Some(data_type) => path::resolve(path, &[Field::new(path.column(), data_type.clone())]).map(drop),
-            None => Ok(()),
+        if self.unknown.iter().any(|side| side.column() == path.column()) {
+            return Ok(());
         }
+        path::resolve(path, &self.columns).map(drop)
     }
 }
 
-/// A side's type: a string without a schema, nothing where the text cannot be read (which is said elsewhere).
-fn known_type(text: Option<&SchemaText>) -> Option<DataType> {
+/// A side's type: a string without a schema, nothing where its fields are in a registry or its text cannot be read
+/// (which is said elsewhere).
+fn known_type(stream: &StreamSpec, side: Side) -> Option<DataType> {
+    let text = match &stream.schemas {
+        // The key of a Kinesis record is its partition key.
+        _ if matches!(stream.source, SourceConfig::Kinesis(_)) && side == Side::Key => None,
+        SchemaConfig::Direct(schemas) => schemas.side(side),
+        SchemaConfig::Registry(registry) if registry.side(side).is_some() => return None,
+        SchemaConfig::Registry(_) => None,
+    };
     match text {
         None => Some(DataType::String),
         Some(text) => schema::parse(text).ok().map(|parsed| parsed.data_type),

@@ -10,6 +10,7 @@ mod pointer;
 mod read;
 mod shape;
 mod text;
+mod typed;
 
 #[cfg(test)]
 mod tests;
