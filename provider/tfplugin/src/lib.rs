@@ -18,5 +18,7 @@ pub mod provider;
 pub mod resource;
 pub mod schema;
 pub mod serve;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod value;
 mod wire;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use async_trait::async_trait;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tfplugin::call::CallContext;
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::path::AttributePath;
@@ -135,22 +135,6 @@ pub(crate) fn load(path: &Path) -> Result<Option<Stored>, Diagnostics> {
     Ok(Some(Stored { revision, state }))
 }
 
-/// A value as JSON. The example has no numbers that a float cannot hold exactly, except where it keeps their text.
-fn to_json(value: &Value) -> Json {
-    match value {
-        Value::Null | Value::Unknown(_) => Json::Null,
-        Value::Bool(truth) => json!(truth),
-        Value::Number(number) => serde_json::from_str(&number.to_string()).unwrap_or_default(),
-        Value::String(text) => json!(text),
-        Value::List(elements) | Value::Set(elements) => elements.iter().map(to_json).collect(),
-        Value::Map(entries) | Value::Object(entries) => entries
-            .iter()
-            .map(|(key, value)| (key.clone(), to_json(value)))
-            .collect::<serde_json::Map<_, _>>()
-            .into(),
-    }
-}
-
 impl CornerFile {
     /// Writes the planned state with everything filled in that was left to us.
     fn write(&self, planned: &Value, config: &Value, revision: i64) -> Applied {
@@ -178,7 +162,7 @@ impl CornerFile {
             Ok(folder) => folder.join(text("name")),
             Err(diagnostics) => return Applied::failed(diagnostics),
         };
-        match std::fs::write(&path, to_json(&state).to_string()) {
+        match std::fs::write(&path, json::encode(&state)) {
             Ok(()) => {
                 let mut private = Private::default();
                 private.set("revision", revision);

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn what_terraform_would_refuse_is_found_at_the_start() {
-        let text = |mode: fn(Type, &str) -> Attribute| mode(Type::String, "Some text.");
+        let text = |mode: fn(Type, &'static str) -> Attribute| mode(Type::String, "Some text.");
         check_one("Name", text(Attribute::required), "`Name`: a name has lower-case letters");
         check_one("a", Attribute::required(Type::String, ""), "`a`: it has no description");
         check_one(

@@ -22,6 +22,45 @@ pub fn decode(value_type: &Type, text: &[u8]) -> Result<Value, CodecError> {
     decode_raw(value_type, parse(text, &AttributePath::root())?, &AttributePath::root())
 }
 
+/// Writes a value as state holds it: compact, numbers with all their digits, sets as lists. State holds no unknown values;
+/// one that is handed in is written as null.
+pub fn encode(value: &Value) -> String {
+    let mut text = String::new();
+    encode_into(&mut text, value);
+    text
+}
+
+fn encode_into(text: &mut String, value: &Value) {
+    match value {
+        Value::Null | Value::Unknown(_) => text.push_str("null"),
+        Value::Bool(truth) => text.push_str(if *truth { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&number.to_json()),
+        Value::String(inner) => encode_text(text, inner),
+        Value::List(elements) | Value::Set(elements) => {
+            text.push('[');
+            for (index, element) in elements.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                encode_into(text, element);
+            }
+            text.push(']');
+        }
+        Value::Map(entries) | Value::Object(entries) => {
+            text.push('{');
+            for (index, (key, element)) in entries.iter().enumerate() {
+                text.push_str(if index == 0 { "" } else { "," });
+                encode_text(text, key);
+                text.push(':');
+                encode_into(text, element);
+            }
+            text.push('}');
+        }
+    }
+}
+
+fn encode_text(text: &mut String, inner: &str) {
+    text.push_str(&serde_json::Value::from(inner).to_string());
+}
+
 fn decode_raw(value_type: &Type, raw: &RawValue, path: &AttributePath) -> Result<Value, CodecError> {
     let text = raw.get().as_bytes();
     let found = kind(text);

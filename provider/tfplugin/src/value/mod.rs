@@ -290,3 +290,6 @@ impl<Inner: Into<Self>> From<Option<Inner>> for Value {
         value.map_or(Self::Null, Into::into)
     }
 }
+
+#[cfg(test)]
+mod tests;

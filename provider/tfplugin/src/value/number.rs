@@ -78,6 +78,16 @@ impl Number {
         &self.0
     }
 
+    /// The number as JSON spells it: JSON knows no leading zeros, no plus sign and no bare point.
+    pub(crate) fn to_json(&self) -> String {
+        let text = self.to_string();
+        if serde_json::from_str::<&serde_json::value::RawValue>(&text).is_ok() {
+            text
+        } else {
+            self.amount().spelled()
+        }
+    }
+
     fn amount(&self) -> Amount {
         Amount::of_text(&self.to_string()).unwrap_or_default()
     }
@@ -154,6 +164,14 @@ impl Amount {
             digits,
             exponent: point + i64::from(power),
         })
+    }
+
+    fn spelled(&self) -> String {
+        if self.digits.is_empty() {
+            return "0".to_owned();
+        }
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}0.{}e{}", self.digits, self.exponent)
     }
 
     /// The decimal text of a whole number that could fit into 64 bits.
