@@ -1,0 +1,192 @@
+//! The agent's gRPC API as blocking calls, for what tests do behind Terraform's back.
+//! Invariant: every call has a deadline.
+
+use std::future::Future;
+use std::sync::OnceLock;
+
+use featurestore_proto::v1::agent_service_client::AgentServiceClient;
+use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
+use featurestore_proto::v1::stream_service_client::StreamServiceClient;
+use featurestore_proto::v1::{
+    CheckStreamRequest, CheckStreamResponse, Connection, CreateConnectionRequest, CreateStreamRequest, DeleteConnectionRequest,
+    DeleteStreamRequest, GetAgentRequest, GetAgentResponse, GetStreamRequest, KafkaConnection, SetStreamOperationsRequest, Stream,
+    StreamOperations, StreamRecord, StreamState, UpdateStreamRequest, connection::Options,
+};
+use tokio::runtime::Runtime;
+use tonic::Status;
+use tonic::transport::{Channel, Endpoint};
+
+use crate::limits::{AGENT_CALL, STREAM_SETTLES};
+use crate::wait::wait_until;
+
+/// Runs a future on the harness' own runtime.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    runtime().block_on(future)
+}
+
+fn runtime() -> &'static Runtime {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    RUNTIME.get_or_init(|| {
+        tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap()
+    })
+}
+
+/// A client of one agent; it connects again by itself after the agent was killed.
+#[derive(Clone)]
+pub struct Api {
+    channel: Channel,
+}
+
+impl Api {
+    /// For an agent at `endpoint`; connects with the first call.
+    #[must_use]
+    pub fn new(endpoint: &str) -> Self {
+        // Connecting lazily needs the runtime's reactor.
+        let _entered = runtime().enter();
+        let channel = Endpoint::from_shared(endpoint.to_owned())
+            .unwrap()
+            .timeout(AGENT_CALL)
+            .connect_lazy();
+        Self { channel }
+    }
+
+    /// Version and capabilities.
+    ///
+    /// # Errors
+    /// As the agent answers, or that it does not.
+    pub fn agent(&self) -> Result<GetAgentResponse, Status> {
+        let mut client = AgentServiceClient::new(self.channel.clone());
+        block_on(client.get_agent(GetAgentRequest {})).map(tonic::Response::into_inner)
+    }
+
+    /// Creates a connection to a plaintext broker.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_kafka_connection(&self, name: &str, bootstrap: &str) -> Result<(), Status> {
+        let mut client = ConnectionServiceClient::new(self.channel.clone());
+        let connection = Connection {
+            name: name.to_owned(),
+            options: Some(Options::Kafka(KafkaConnection {
+                bootstrap_servers: bootstrap.to_owned(),
+                security_protocol: "PLAINTEXT".to_owned(),
+                ..KafkaConnection::default()
+            })),
+            ..Connection::default()
+        };
+        let request = CreateConnectionRequest {
+            connection: Some(connection),
+            request_id: String::new(),
+        };
+        block_on(client.create_connection(request)).map(|_| ())
+    }
+
+    /// Deletes a connection.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn delete_connection(&self, name: &str) -> Result<(), Status> {
+        let mut client = ConnectionServiceClient::new(self.channel.clone());
+        let request = DeleteConnectionRequest {
+            name: name.to_owned(),
+            force: false,
+        };
+        block_on(client.delete_connection(request)).map(|_| ())
+    }
+
+    /// Creates a stream, with default operations.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_stream(&self, stream: Stream, request_id: &str) -> Result<StreamRecord, Status> {
+        let request = CreateStreamRequest {
+            stream: Some(stream),
+            operations: None,
+            request_id: request_id.to_owned(),
+            wait: None,
+        };
+        block_on(self.streams().create_stream(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// A stream with its status.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn stream(&self, name: &str) -> Result<StreamRecord, Status> {
+        let request = GetStreamRequest { name: name.to_owned() };
+        block_on(self.streams().get_stream(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// Updates the fields that `mask` names.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn update_stream(&self, stream: Stream, mask: &[&str], generation: u64) -> Result<StreamRecord, Status> {
+        let paths = mask.iter().map(|path| (*path).to_owned()).collect();
+        let request = UpdateStreamRequest {
+            stream: Some(stream),
+            update_mask: Some(prost_types::FieldMask { paths }),
+            generation,
+            ..UpdateStreamRequest::default()
+        };
+        block_on(self.streams().update_stream(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// Changes how a stream runs.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn set_operations(&self, name: &str, operations: StreamOperations) -> Result<StreamRecord, Status> {
+        let request = SetStreamOperationsRequest {
+            name: name.to_owned(),
+            operations: Some(operations),
+            operations_generation: 0,
+        };
+        block_on(self.streams().set_stream_operations(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// What a create or an update would do.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn check_stream(&self, stream: Stream) -> Result<CheckStreamResponse, Status> {
+        let request = CheckStreamRequest {
+            stream: Some(stream),
+            ..CheckStreamRequest::default()
+        };
+        block_on(self.streams().check_stream(request)).map(tonic::Response::into_inner)
+    }
+
+    /// Deletes a stream with its table.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn delete_stream(&self, name: &str) -> Result<bool, Status> {
+        let request = DeleteStreamRequest {
+            name: name.to_owned(),
+            ..DeleteStreamRequest::default()
+        };
+        block_on(self.streams().delete_stream(request)).map(|answer| answer.into_inner().done)
+    }
+
+    /// Waits until a stream is in one of these states.
+    pub fn await_state(&self, name: &str, wanted: &[StreamState]) -> StreamRecord {
+        wait_until(&format!("stream `{name}` is {wanted:?}"), STREAM_SETTLES, || {
+            let record = self.stream(name).map_err(|status| status.to_string())?;
+            let status = record.status.clone().unwrap_or_default();
+            if wanted.contains(&status.state()) {
+                Ok(record)
+            } else {
+                Err(format!("{:?} {:?}", status.state(), status.conditions))
+            }
+        })
+    }
+
+    fn streams(&self) -> StreamServiceClient<Channel> {
+        StreamServiceClient::new(self.channel.clone())
+    }
+}

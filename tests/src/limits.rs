@@ -1,0 +1,24 @@
+//! Every wait of the harness, with its reason. All are deadlines: a healthy run meets none of them.
+
+use std::time::Duration;
+
+/// A broker is ready in two seconds; a machine that compiles at the same time takes ten times that.
+pub const BROKER_READY: Duration = Duration::from_secs(60);
+/// One administrative request to the broker.
+pub const BROKER_REQUEST: Duration = Duration::from_secs(20);
+/// All outstanding acknowledgements of a producer.
+pub const PRODUCER_FLUSH: Duration = Duration::from_secs(60);
+/// The agent says that it listens. After a kill it opens its store and nothing more before that line.
+pub const AGENT_READY: Duration = Duration::from_secs(30);
+/// The agent's own bound for finishing the last commit, and some slack.
+pub const AGENT_STOP: Duration = Duration::from_secs(60);
+/// One call to the agent; creates and updates wait inside the agent for 30 s at most.
+pub const AGENT_CALL: Duration = Duration::from_secs(45);
+/// A stream reaches a state, a row becomes visible.
+pub const STREAM_SETTLES: Duration = Duration::from_secs(60);
+/// A backlog of some hundred thousand records is in the table.
+pub const STREAM_CATCHES_UP: Duration = Duration::from_secs(240);
+/// One Terraform command; a create inside it may use its whole default timeout.
+pub const TERRAFORM_COMMAND: Duration = Duration::from_secs(240);
+/// Between two looks at a state that is waited for.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(50);

@@ -1,0 +1,194 @@
+//! A producer that remembers what the broker acknowledged: those records, and no others, are what a table must hold.
+//! Invariant: a record counts once its delivery report came, in a transaction once the commit returned.
+
+use std::sync::{Arc, Mutex};
+
+use rdkafka::ClientContext;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::message::{DeliveryResult, Message};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
+
+use crate::kafka::{client_config, kafka};
+use crate::limits::{BROKER_REQUEST, PRODUCER_FLUSH};
+
+/// A record that the broker acknowledged.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Acknowledged {
+    /// Topic it is in.
+    pub topic: String,
+    /// Partition it is in.
+    pub partition: i32,
+    /// Offset that the broker gave it.
+    pub offset: i64,
+    /// Milliseconds since 1970, as the broker keeps them.
+    pub timestamp_ms: Option<i64>,
+    /// Key as sent.
+    pub key: Option<Vec<u8>>,
+    /// Value as sent; none is a tombstone.
+    pub value: Option<Vec<u8>>,
+}
+
+/// A record to be sent.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing {
+    /// Chosen by the producer when absent.
+    pub partition: Option<i32>,
+    /// Absent is a null key, not an empty one.
+    pub key: Option<Vec<u8>>,
+    /// Absent is a tombstone.
+    pub value: Option<Vec<u8>>,
+    /// The broker's clock when absent.
+    pub timestamp_ms: Option<i64>,
+}
+
+impl Outgoing {
+    /// A record with a key and a value.
+    #[must_use]
+    pub fn new(key: impl Into<Vec<u8>>, value: impl Into<Vec<u8>>) -> Self {
+        Self {
+            key: Some(key.into()),
+            value: Some(value.into()),
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Default)]
+struct Reports {
+    delivered: Vec<Acknowledged>,
+    failed: Vec<String>,
+}
+
+struct Context {
+    reports: Arc<Mutex<Reports>>,
+}
+
+impl ClientContext for Context {}
+
+impl ProducerContext for Context {
+    type DeliveryOpaque = Box<Outgoing>;
+
+    fn delivery(&self, result: &DeliveryResult<'_>, sent: Box<Outgoing>) {
+        let mut reports = self.reports.lock().unwrap();
+        match result {
+            Ok(message) => reports.delivered.push(Acknowledged {
+                topic: message.topic().to_owned(),
+                partition: message.partition(),
+                offset: message.offset(),
+                timestamp_ms: message.timestamp().to_millis(),
+                // What was sent, not what the report repeats: the client reports an empty value like an absent one.
+                key: sent.key,
+                value: sent.value,
+            }),
+            Err((error, _)) => reports.failed.push(error.to_string()),
+        }
+    }
+}
+
+/// A producer for the shared broker.
+pub struct RecordingProducer {
+    producer: BaseProducer<Context>,
+    reports: Arc<Mutex<Reports>>,
+}
+
+impl RecordingProducer {
+    /// An idempotent producer without transactions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(&[])
+    }
+
+    /// A transactional producer. A second one with the same id fences the first.
+    #[must_use]
+    pub fn transactional(id: &str) -> Self {
+        let this = Self::with(&[("transactional.id", id)]);
+        this.producer.init_transactions(BROKER_REQUEST).expect("init transactions");
+        this
+    }
+
+    /// A producer with further librdkafka properties, `compression.type` for one.
+    #[must_use]
+    pub fn with(properties: &[(&str, &str)]) -> Self {
+        let reports = Arc::new(Mutex::new(Reports::default()));
+        let mut config = client_config(kafka().bootstrap());
+        config
+            .set("enable.idempotence", "true")
+            .set("linger.ms", "5")
+            .set("message.max.bytes", "33554432")
+            .set("queue.buffering.max.messages", "200000")
+            .set("queue.buffering.max.kbytes", "400000");
+        for (name, value) in properties {
+            config.set(*name, *value);
+        }
+        let context = Context {
+            reports: Arc::clone(&reports),
+        };
+        Self {
+            producer: config.create_with_context(context).expect("a producer"),
+            reports,
+        }
+    }
+
+    /// Hands one record to the client; [`Self::flush`] or [`Self::commit`] says what became of it.
+    pub fn send(&self, topic: &str, record: &Outgoing) {
+        let mut message = BaseRecord::<[u8], [u8], _>::with_opaque_to(topic, Box::new(record.clone()));
+        message.partition = record.partition;
+        message.key = record.key.as_deref();
+        message.payload = record.value.as_deref();
+        message.timestamp = record.timestamp_ms;
+        loop {
+            match self.producer.send(message) {
+                Ok(()) => break,
+                Err((KafkaError::MessageProduction(RDKafkaErrorCode::QueueFull), returned)) => {
+                    message = returned;
+                    self.producer.poll(BROKER_REQUEST / 100);
+                }
+                Err((error, _)) => panic!("produce to `{topic}`: {error}"),
+            }
+        }
+        self.producer.poll(None);
+    }
+
+    /// Waits for all acknowledgements and returns those that came since the last call.
+    #[must_use]
+    pub fn flush(&self) -> Vec<Acknowledged> {
+        self.producer.flush(PRODUCER_FLUSH).expect("flush");
+        let mut reports = self.reports.lock().unwrap();
+        assert!(reports.failed.is_empty(), "records were refused: {:?}", reports.failed);
+        std::mem::take(&mut reports.delivered)
+    }
+
+    /// Sends records to one topic and waits for their acknowledgements.
+    #[must_use]
+    pub fn send_all(&self, topic: &str, records: &[Outgoing]) -> Vec<Acknowledged> {
+        for record in records {
+            self.send(topic, record);
+        }
+        self.flush()
+    }
+
+    /// Opens a transaction.
+    pub fn begin(&self) {
+        self.producer.begin_transaction().expect("begin a transaction");
+    }
+
+    /// Commits the open transaction and returns its records.
+    #[must_use]
+    pub fn commit(&self) -> Vec<Acknowledged> {
+        let records = self.flush();
+        self.producer.commit_transaction(BROKER_REQUEST).expect("commit the transaction");
+        records
+    }
+
+    /// Aborts the open transaction after its records reached the broker: they take offsets, and no reader may see them.
+    pub fn abort(&self) {
+        let _written_for_nothing = self.flush();
+        self.producer.abort_transaction(BROKER_REQUEST).expect("abort the transaction");
+    }
+}
+
+impl Default for RecordingProducer {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,81 @@
+//! Starting processes that die with the test run, however it ends.
+//! The kernel sends the death signal when the *thread* that started a child ends, and every test has a thread of its own:
+//! so one thread, which lives as long as the process, starts them all.
+#![allow(unsafe_code, reason = "the death signal can only be asked for between fork and exec")]
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, id};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+type Order = (Command, Sender<io::Result<Child>>);
+
+/// Starts a process that is killed when this process ends.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn spawn(mut command: Command) -> io::Result<Child> {
+    static NURSERY: OnceLock<Sender<Order>> = OnceLock::new();
+    let nursery = NURSERY.get_or_init(|| {
+        let (orders, inbox) = channel::<Order>();
+        thread::Builder::new()
+            .name("nursery".to_owned())
+            .spawn(move || {
+                for (mut command, answer) in inbox {
+                    // The caller may have failed meanwhile; the child then ends with the process all the same.
+                    let _ = answer.send(command.spawn());
+                }
+            })
+            .unwrap();
+        orders
+    });
+    let parent = id();
+    // SAFETY: prctl, getppid and _exit are async-signal-safe and touch no memory of the parent.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // The parent may have died between fork and prctl: no signal would come any more.
+            if u32::try_from(libc::getppid()) != Ok(parent) {
+                libc::_exit(1);
+            }
+            Ok(())
+        });
+    }
+    let (answer, outcome) = channel();
+    nursery.send((command, answer)).unwrap();
+    outcome.recv().unwrap()
+}
+
+/// Sends a signal to a child that has not been waited for.
+pub fn signal(child: &Child, signal: libc::c_int) {
+    let pid = libc::pid_t::try_from(child.id()).unwrap();
+    // SAFETY: the child has not been reaped (we hold it), so the id is still its own.
+    let outcome = unsafe { libc::kill(pid, signal) };
+    assert_eq!(outcome, 0, "signal {signal} to process {pid}: {}", io::Error::last_os_error());
+}
+
+/// CPU-seconds used so far by a process: user and system, all threads.
+#[must_use]
+pub fn cpu_seconds(pid: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    // The second field is the command in parentheses and may hold spaces.
+    let fields: Vec<&str> = text.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    let ticks: f64 = fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap();
+    // SAFETY: sysconf reads a constant.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    #[allow(clippy::cast_precision_loss, reason = "one hundred on every Linux")]
+    let per_second = per_second as f64;
+    ticks / per_second
+}
+
+/// The most memory that a process has held so far.
+#[must_use]
+pub fn peak_memory_mib(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
+}

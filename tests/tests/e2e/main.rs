@@ -1,0 +1,22 @@
+//! The whole product with real parts: Terraform, a Kafka broker, agents, DuckDB and Polars. One file per subject; what they
+//! share is in `stage` and `rows`, and in the package's library. Invariant: a test that misses a real part fails.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the panic is the test's failure"
+)]
+
+mod bad_input;
+mod crash;
+mod drift;
+mod in_place;
+mod interrupted;
+mod lifecycle;
+mod messages;
+mod quickstart;
+mod replacement;
+mod rows;
+mod stage;
+mod unreachable;
