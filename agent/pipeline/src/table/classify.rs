@@ -39,13 +39,22 @@ pub(super) fn classify(table: &LoadedTable, actions: &[Action]) -> Result<Effect
 /// Accepts a table that was read anew as the continuation of the one that was known, or says what differs.
 pub(super) fn accept_reread(known: &LoadedTable, read: &LoadedTable) -> Result<(), String> {
     if read.snapshot.version < known.snapshot.version {
-        return Err(format!("its log ends at version {}, and version {} was there", read.snapshot.version, known.snapshot.version));
+        return Err(format!(
+            "its log ends at version {}, and version {} was there",
+            read.snapshot.version, known.snapshot.version
+        ));
     }
     accept_metadata(known, &read.snapshot.metadata)?;
     accept_protocol(&read.snapshot.protocol)?;
     if read.positions != known.positions {
-        let differing = known.positions.iter().find(|(id, position)| read.positions.get(id) != Some(position));
-        let place = differing.map_or_else(|| "a partition".to_owned(), |(id, _)| format!("partition {} of topic `{}`", id.partition, id.topic));
+        let differing = known
+            .positions
+            .iter()
+            .find(|(id, position)| read.positions.get(id) != Some(position));
+        let place = differing.map_or_else(
+            || "a partition".to_owned(),
+            |(id, _)| format!("partition {} of topic `{}`", id.partition, id.topic),
+        );
         return Err(format!("its position of {place} was changed by another writer"));
     }
     Ok(())
@@ -57,7 +66,10 @@ fn accept_protocol(protocol: &Protocol) -> Result<(), String> {
 
 fn accept_txn(uid: &str, txn: &Txn) -> Result<(), String> {
     if txn.app_id.starts_with(&positions::app_id_prefix(uid)) {
-        return Err(format!("another writer moved the stream's position `{}` to {}", txn.app_id, txn.version));
+        return Err(format!(
+            "another writer moved the stream's position `{}` to {}",
+            txn.app_id, txn.version
+        ));
     }
     Ok(())
 }
@@ -74,7 +86,10 @@ fn accept_metadata(table: &LoadedTable, new: &Metadata) -> Result<(), String> {
     }
     let (generation, source) = properties::read(&new.configuration)?;
     if generation != table.generation || source != table.source {
-        return Err(format!("another writer changed the stream's properties (generation {generation}, it was {})", table.generation));
+        return Err(format!(
+            "another writer changed the stream's properties (generation {generation}, it was {})",
+            table.generation
+        ));
     }
     Ok(())
 }

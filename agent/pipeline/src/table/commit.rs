@@ -7,7 +7,7 @@ use super::classify::{Effect, accept_reread, classify};
 use super::limits::COMMIT_ATTEMPTS_MAX;
 use super::log::actions::{Action, COMMIT_ID, commit_id, entry_text, parse_entry};
 use super::log::{entry_name, entry_path};
-use super::state::LoadedTable;
+use super::state::{LoadedTable, Unresolved};
 use super::store::table_files::TableFiles;
 use super::store::{EntryOutcome, FileFacts};
 use super::{TableError, clock};
@@ -62,7 +62,10 @@ pub(super) fn with_commit_info(operation: Operation, id: &str, actions: Vec<Acti
         "engineInfo": concat!("featurestore-agent/", env!("CARGO_PKG_VERSION")),
         COMMIT_ID: id,
     });
-    let info = Action { commit_info: info.as_object().cloned(), ..Action::default() };
+    let info = Action {
+        commit_info: info.as_object().cloned(),
+        ..Action::default()
+    };
     std::iter::once(info).chain(actions).collect()
 }
 
@@ -87,48 +90,59 @@ pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commi
             // Nobody knows whether the entry is there: only the log does.
             Err(error) => failure = Some(error),
         }
-        table.unresolved = Some(id.clone());
-        let landed = catch_up(files, table)?;
-        table.unresolved = None;
+        table.unresolved = Some(Unresolved {
+            commit_id: id.clone(),
+            version: current + 1,
+        });
+        let mut landed = None;
+        let caught_up = catch_up(files, table, &mut landed);
         if landed.is_some() {
+            // Whatever is wrong after our entry is for the next call to say: this one is in the table.
             return Ok(landed);
         }
+        caught_up?;
+        table.unresolved = None;
         if let Some(error) = failure.take() {
             return Err(files.failed("committing", error));
         }
     }
-    Err(files.failed("committing", format!("another writer was faster {COMMIT_ATTEMPTS_MAX} times in a row")))
+    Err(files.failed(
+        "committing",
+        format!("another writer was faster {COMMIT_ATTEMPTS_MAX} times in a row"),
+    ))
 }
 
 /// Settles a commit whose outcome could not be read when it was made.
 fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     if table.unresolved.is_some() {
-        catch_up(files, table)?;
+        catch_up(files, table, &mut None)?;
         table.unresolved = None;
     }
     Ok(())
 }
 
-/// Takes in what is in the log after the version that is known. Returns the version of the entry of the unresolved commit.
-pub(super) fn catch_up(files: &TableFiles, table: &mut LoadedTable) -> Result<Option<i64>, TableError> {
-    let mut landed = None;
+/// Takes in what is in the log after the version that is known. `landed` is set as soon as the entry of the unresolved commit
+/// was found, also if what follows it is an error.
+fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64>) -> Result<(), TableError> {
     let mut files_left = false;
     while let Some((actions, facts)) = next_entry(files, table.snapshot.version)? {
-        let id = commit_id(&actions);
-        if id.is_some() && id == table.unresolved.as_deref() {
+        let version = table.snapshot.version + 1;
+        if let Some(unresolved) = table.unresolved.take_if(|unresolved| unresolved.version == version)
+            && commit_id(&actions) == Some(&unresolved.commit_id)
+        {
             table.advance_own(&actions, facts).map_err(|what| files.internal(what))?;
-            landed = Some(table.snapshot.version);
+            *landed = Some(version);
             continue;
         }
-        let effect = classify(table, &actions).map_err(|what| altered_by(files, table.snapshot.version + 1, &actions, &what))?;
+        let effect = classify(table, &actions).map_err(|what| altered_by(files, version, &actions, &what))?;
         files_left |= effect == Effect::FilesLeft;
         table.advance_foreign(&actions, facts).map_err(|what| files.altered(what))?;
-        tracing::info!(table = files.table(), version = table.snapshot.version, "took in a commit of another writer");
+        tracing::info!(table = files.table(), version, "took in a commit of another writer");
     }
     if files_left {
         reread(files, table)?;
     }
-    Ok(landed)
+    Ok(())
 }
 
 /// Looks whether the entry that was read last still is what it was, then takes in what came after it.
@@ -136,16 +150,18 @@ pub(super) fn probe(files: &TableFiles, table: &mut LoadedTable) -> Result<(), T
     if files.facts(&entry_path(table.snapshot.version))? != Some(table.snapshot.entry) {
         reread(files, table)?;
     }
-    catch_up(files, table)?;
-    table.unresolved = None;
-    Ok(())
+    resolve(files, table)?;
+    catch_up(files, table, &mut None)
 }
 
 /// Reads the whole log again, and accepts it only as a continuation of what was known.
 fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     let read = LoadedTable::read(files, &table.uid, table.snapshot.small_files.below())?;
     accept_reread(table, &read).map_err(|what| files.altered(what))?;
-    *table = LoadedTable { unresolved: table.unresolved.take(), ..read };
+    *table = LoadedTable {
+        unresolved: table.unresolved.take(),
+        ..read
+    };
     Ok(())
 }
 
@@ -153,12 +169,16 @@ fn next_entry(files: &TableFiles, version: i64) -> Result<Option<(Vec<Action>, F
     let path = entry_path(version + 1);
     let Some(facts) = files.facts(&path)? else { return Ok(None) };
     let Some(text) = files.read(&path)? else { return Ok(None) };
-    let actions = parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", version + 1)))?;
+    let actions =
+        parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", version + 1)))?;
     Ok(Some((actions, facts)))
 }
 
 fn altered_by(files: &TableFiles, version: i64, actions: &[Action], what: &str) -> TableError {
     let info = actions.iter().find_map(|action| action.commit_info.as_ref());
-    let operation = info.and_then(|info| info.get("operation")).and_then(serde_json::Value::as_str).unwrap_or("unnamed operation");
+    let operation = info
+        .and_then(|info| info.get("operation"))
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("unnamed operation");
     files.altered(format!("{what} (version {version}, {operation})"))
 }

@@ -50,14 +50,19 @@ pub(super) struct Committer {
 
 impl Committer {
     /// A committer that publishes to that state.
-    pub(super) fn new(
-        files: TableFiles,
-        settings: TableCareSettings,
-        care_jobs: Arc<Semaphore>,
-        state: watch::Sender<TableState>,
-    ) -> Self {
+    pub(super) fn new(files: TableFiles, settings: TableCareSettings, care_jobs: Arc<Semaphore>, state: watch::Sender<TableState>) -> Self {
         let stopping = Arc::new(AtomicBool::new(false));
-        Self { files, settings, care_jobs, state, job: None, stopping, care_not_before: None, swept: None, sound: true }
+        Self {
+            files,
+            settings,
+            care_jobs,
+            state,
+            job: None,
+            stopping,
+            care_not_before: None,
+            swept: None,
+            sound: true,
+        }
     }
 
     /// Runs until every handle is gone, then waits for the care job, which stops early.
@@ -133,15 +138,24 @@ impl Committer {
             return;
         }
         let sweep_due = self.swept.is_none_or(|swept| now.duration_since(swept) >= SWEEP_INTERVAL);
-        let Some(job) = CareJob::due(table, &self.settings, sweep_due) else { return };
+        let Some(job) = CareJob::due(table, &self.settings, sweep_due) else {
+            return;
+        };
         let (files, jobs, stopping) = (self.files.clone(), Arc::clone(&self.care_jobs), Arc::clone(&self.stopping));
         self.job = Some(tokio::spawn(async move {
             // The semaphore is never closed, and a job that panics is a failed one.
-            let Ok(_permit) = jobs.acquire_owned().await else { return CareResult::Stopped };
+            let Ok(_permit) = jobs.acquire_owned().await else {
+                return CareResult::Stopped;
+            };
             let name = files.table().to_owned();
-            tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &stopping)).await.unwrap_or_else(|error| {
-                CareResult::Failed(TableError::Internal { table: name, message: format!("a care job broke off: {error}") })
-            })
+            tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &stopping))
+                .await
+                .unwrap_or_else(|error| {
+                    CareResult::Failed(TableError::Internal {
+                        table: name,
+                        message: format!("a care job broke off: {error}"),
+                    })
+                })
         }));
     }
 }
@@ -180,9 +194,21 @@ fn append(files: &TableFiles, table: &mut LoadedTable, adds: &[Add], next: &Posi
             return Ok(None);
         }
         let txns = positions::txns(&table.uid, &moved, clock::now_ms());
-        Ok(Some(txns.into_iter().map(Action::from).chain(adds.iter().cloned().map(Action::from)).collect()))
+        Ok(Some(
+            txns.into_iter()
+                .map(Action::from)
+                .chain(adds.iter().cloned().map(Action::from))
+                .collect(),
+        ))
     };
-    let answer = commit(files, table, &Commit { operation: Operation::Append, actions: &actions });
+    let answer = commit(
+        files,
+        table,
+        &Commit {
+            operation: Operation::Append,
+            actions: &actions,
+        },
+    );
     match answer {
         Ok(Some(version)) => Ok(version),
         Ok(None) => {

@@ -44,8 +44,10 @@ pub(super) fn conform_batch(batch: &RecordBatch, wanted: &SchemaRef, surplus: Su
     let source = batch.schema();
     let columns = conform_fields("", source.fields(), batch.columns(), wanted.fields(), batch.num_rows(), surplus)?;
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options)
-        .map_err(|source| ConformError::Arrow { path: String::new(), source })
+    RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options).map_err(|source| ConformError::Arrow {
+        path: String::new(),
+        source,
+    })
 }
 
 fn conform_fields(
@@ -59,7 +61,9 @@ fn conform_fields(
     if surplus == Surplus::Refused
         && let Some(field) = found.iter().find(|field| wanted.find(field.name()).is_none())
     {
-        return Err(ConformError::Surplus { path: joined(parent, field.name()) });
+        return Err(ConformError::Surplus {
+            path: joined(parent, field.name()),
+        });
     }
     let mut conformed = Vec::with_capacity(wanted.len());
     for field in wanted {
@@ -76,7 +80,10 @@ fn conform(path: &str, array: &ArrayRef, wanted: &DataType, surplus: Surplus) ->
     if array.data_type() == wanted {
         return Ok(Arc::clone(array));
     }
-    let arrow = |source| ConformError::Arrow { path: path.to_owned(), source };
+    let arrow = |source| ConformError::Arrow {
+        path: path.to_owned(),
+        source,
+    };
     match (array.data_type(), wanted) {
         (DataType::Null, _) => Ok(new_null_array(wanted, array.len())),
         (DataType::Struct(found), DataType::Struct(fields)) => {
@@ -93,16 +100,26 @@ fn conform(path: &str, array: &ArrayRef, wanted: &DataType, surplus: Surplus) ->
         }
         (DataType::Map(_, _), DataType::Map(entry, sorted)) => conform_map(path, array.as_map(), entry, *sorted, surplus),
         (found, wanted) if is_lossless(found, wanted) => {
-            let options = CastOptions { safe: false, ..CastOptions::default() };
+            let options = CastOptions {
+                safe: false,
+                ..CastOptions::default()
+            };
             cast_with_options(array, wanted, &options).map_err(arrow)
         }
-        (found, wanted) => Err(ConformError::Type { path: path.to_owned(), found: found.clone(), wanted: wanted.clone() }),
+        (found, wanted) => Err(ConformError::Type {
+            path: path.to_owned(),
+            found: found.clone(),
+            wanted: wanted.clone(),
+        }),
     }
 }
 
 /// Maps are compared by position: the names of their key and value differ between writers and mean nothing.
 fn conform_map(path: &str, maps: &MapArray, entry: &Arc<Field>, sorted: bool, surplus: Surplus) -> Result<ArrayRef, ConformError> {
-    let arrow = |source| ConformError::Arrow { path: path.to_owned(), source };
+    let arrow = |source| ConformError::Arrow {
+        path: path.to_owned(),
+        source,
+    };
     let DataType::Struct(fields) = entry.data_type() else {
         return Err(arrow(ArrowError::SchemaError("a map's entries are no struct".into())));
     };
@@ -129,5 +146,9 @@ fn is_lossless(found: &DataType, wanted: &DataType) -> bool {
 }
 
 fn joined(parent: &str, name: &str) -> String {
-    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+    if parent.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{parent}.{name}")
+    }
 }

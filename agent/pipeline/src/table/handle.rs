@@ -36,7 +36,13 @@ impl TableHandle {
         requests: mpsc::Sender<Asked>,
         committer: JoinHandle<()>,
     ) -> Self {
-        Self { files, target_file_bytes, state, requests, committer }
+        Self {
+            files,
+            target_file_bytes,
+            state,
+            requests,
+            committer,
+        }
     }
 
     /// The state after the last commit or foreign change that was seen.
@@ -51,8 +57,16 @@ impl TableHandle {
         if append.positions.is_empty() && rows > 0 {
             return Err(self.files.internal(format!("an append of {rows} rows has no positions")));
         }
-        let files = if rows == 0 { Vec::new() } else { self.encode(append.batches).await? };
-        self.ask(Request::Append { files, positions: append.positions }).await
+        let files = if rows == 0 {
+            Vec::new()
+        } else {
+            self.encode(append.batches).await?
+        };
+        self.ask(Request::Append {
+            files,
+            positions: append.positions,
+        })
+        .await
     }
 
     /// Commits a new definition; returns the version from which on it is in force.

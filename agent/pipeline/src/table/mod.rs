@@ -92,7 +92,10 @@ pub struct TableState {
 impl TableState {
     /// Refuses, as altered, a table that lacks one of these columns or nested fields, or has it with another type.
     pub fn expect_columns(&self, name: &TableName, expected: &[Field]) -> Result<(), TableError> {
-        schema::expect_fields(&self.columns, expected).map_err(|what| TableError::Altered { table: name.to_string(), what })
+        schema::expect_fields(&self.columns, expected).map_err(|what| TableError::Altered {
+            table: name.to_string(),
+            what,
+        })
     }
 }
 

@@ -27,11 +27,21 @@ pub(super) fn txns(uid: &str, positions: &Positions, now_ms: i64) -> Vec<Txn> {
 pub(super) fn positions(uid: &str, txns: &HashMap<String, i64>) -> Result<Positions, String> {
     let mut positions = Positions::new();
     for (app_id, version) in txns {
-        let Some(rest) = app_id.strip_prefix(&app_id_prefix(uid)) else { continue };
-        let Some((id, epoch)) = parse_rest(rest) else { return Err(app_id.clone()) };
+        let Some(rest) = app_id.strip_prefix(&app_id_prefix(uid)) else {
+            continue;
+        };
+        let Some((id, epoch)) = parse_rest(rest) else {
+            return Err(app_id.clone());
+        };
         let known = positions.get(&id).map(|position| position.epoch);
         if known.is_none_or(|known| known < epoch) {
-            positions.insert(id, Position { next_offset: *version, epoch });
+            positions.insert(
+                id,
+                Position {
+                    next_offset: *version,
+                    epoch,
+                },
+            );
         }
     }
     Ok(positions)
@@ -55,7 +65,10 @@ fn parse_rest(rest: &str) -> Option<(PartitionId, u32)> {
     if parts.next().is_some() {
         return None;
     }
-    let id = PartitionId { topic: decode(topic)?, partition: partition.parse().ok()? };
+    let id = PartitionId {
+        topic: decode(topic)?,
+        partition: partition.parse().ok()?,
+    };
     Some((id, epoch.parse().ok()?))
 }
 
@@ -91,7 +104,13 @@ mod tests {
     use super::*;
 
     fn at(topic: &str, partition: i32, next_offset: i64, epoch: u32) -> Positions {
-        Positions::from([(PartitionId { topic: topic.into(), partition }, Position { next_offset, epoch })])
+        Positions::from([(
+            PartitionId {
+                topic: topic.into(),
+                partition,
+            },
+            Position { next_offset, epoch },
+        )])
     }
 
     #[test]

@@ -56,16 +56,26 @@ pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, Source
     let generation = generation.parse().map_err(|_| wrong(GENERATION, generation))?;
     let topic_ids = property(TOPIC_IDS)?;
     let topic_ids = serde_json::from_str(topic_ids).map_err(|_| wrong(TOPIC_IDS, topic_ids))?;
-    Ok((generation, SourceIdentity { cluster_id: properties.get(CLUSTER_ID).cloned(), topic_ids }))
+    Ok((
+        generation,
+        SourceIdentity {
+            cluster_id: properties.get(CLUSTER_ID).cloned(),
+            topic_ids,
+        },
+    ))
 }
 
 /// Refuses properties under which appends would be wrong.
 pub(super) fn expect_writable(properties: &BTreeMap<String, String>) -> Result<(), String> {
     if let Some(value) = properties.get(TXN_RETENTION) {
-        return Err(format!("its property `{TXN_RETENTION}` is `{value}`, which drops the stream's positions; unset it"));
+        return Err(format!(
+            "its property `{TXN_RETENTION}` is `{value}`, which drops the stream's positions; unset it"
+        ));
     }
     if let Some(mode) = properties.get(COLUMN_MAPPING).filter(|mode| *mode != "none") {
-        return Err(format!("its property `{COLUMN_MAPPING}` is `{mode}`, which this agent cannot write"));
+        return Err(format!(
+            "its property `{COLUMN_MAPPING}` is `{mode}`, which this agent cannot write"
+        ));
     }
     match properties.keys().find(|name| name.starts_with(CONSTRAINT_PREFIX)) {
         Some(name) => Err(format!("it has the constraint `{name}`, which this agent cannot enforce; drop it")),
@@ -79,7 +89,10 @@ mod tests {
 
     #[test]
     fn properties_come_back_and_foreign_ones_stay() {
-        let source = SourceIdentity { cluster_id: Some("c1".into()), topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]) };
+        let source = SourceIdentity {
+            cluster_id: Some("c1".into()),
+            topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]),
+        };
         let mut properties = of_new_table("u", 1, &source, Duration::from_secs(60));
         properties.insert("owner".into(), "someone".into());
         assert_eq!(read(&properties), Ok((1, source)));
@@ -87,15 +100,25 @@ mod tests {
         assert_eq!(read(&properties), Ok((2, SourceIdentity::default())));
         assert_eq!(stream_uid(&properties), Some("u"));
         assert_eq!(properties.get("owner").map(String::as_str), Some("someone"));
-        assert_eq!(properties.get("delta.logRetentionDuration").map(String::as_str), Some("interval 60 seconds"));
+        assert_eq!(
+            properties.get("delta.logRetentionDuration").map(String::as_str),
+            Some("interval 60 seconds")
+        );
     }
 
     #[test]
     fn properties_that_make_appends_wrong_are_refused_by_name() {
-        for (name, value) in [(TXN_RETENTION, "interval 1 day"), (COLUMN_MAPPING, "name"), ("delta.constraints.positive", "a > 0")] {
+        for (name, value) in [
+            (TXN_RETENTION, "interval 1 day"),
+            (COLUMN_MAPPING, "name"),
+            ("delta.constraints.positive", "a > 0"),
+        ] {
             let error = expect_writable(&BTreeMap::from([(name.to_owned(), value.to_owned())])).unwrap_err();
             assert!(error.contains(name), "{error}");
         }
-        assert_eq!(expect_writable(&BTreeMap::from([(COLUMN_MAPPING.to_owned(), "none".to_owned())])), Ok(()));
+        assert_eq!(
+            expect_writable(&BTreeMap::from([(COLUMN_MAPPING.to_owned(), "none".to_owned())])),
+            Ok(())
+        );
     }
 }

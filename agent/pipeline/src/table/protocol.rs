@@ -16,11 +16,23 @@ const DELETION_VECTORS: &str = "deletionVectors";
 /// Reader features under which we read files and checkpoints rightly.
 const READER_FEATURES: [&str; 3] = [TIMESTAMP_NTZ, DELETION_VECTORS, "vacuumProtocolCheck"];
 /// Writer features under which our appends and compactions are right.
-const WRITER_FEATURES: [&str; 6] = ["appendOnly", "invariants", TIMESTAMP_NTZ, DELETION_VECTORS, "changeDataFeed", "vacuumProtocolCheck"];
+const WRITER_FEATURES: [&str; 6] = [
+    "appendOnly",
+    "invariants",
+    TIMESTAMP_NTZ,
+    DELETION_VECTORS,
+    "changeDataFeed",
+    "vacuumProtocolCheck",
+];
 
 /// The oldest protocol that has these columns: every reader knows it.
 pub(super) fn for_columns(columns: &[Field]) -> Protocol {
-    let plain = Protocol { min_reader_version: 1, min_writer_version: 2, reader_features: None, writer_features: None };
+    let plain = Protocol {
+        min_reader_version: 1,
+        min_writer_version: 2,
+        reader_features: None,
+        writer_features: None,
+    };
     with_columns(&plain, columns).unwrap_or(plain)
 }
 
@@ -30,7 +42,10 @@ pub(super) fn with_columns(present: &Protocol, columns: &[Field]) -> Option<Prot
         return None;
     }
     // Upgrading from versions to names spells out what the versions meant.
-    let mut writer = present.writer_features.clone().unwrap_or_else(|| vec!["appendOnly".into(), "invariants".into()]);
+    let mut writer = present
+        .writer_features
+        .clone()
+        .unwrap_or_else(|| vec!["appendOnly".into(), "invariants".into()]);
     let mut reader = present.reader_features.clone().unwrap_or_default();
     writer.push(TIMESTAMP_NTZ.into());
     reader.push(TIMESTAMP_NTZ.into());
@@ -73,7 +88,11 @@ fn lists(features: Option<&Vec<String>>, feature: &str) -> bool {
 }
 
 fn unknown<'a>(features: Option<&'a Vec<String>>, known: &[&str]) -> Option<&'a str> {
-    features.into_iter().flatten().map(String::as_str).find(|feature| !known.contains(feature))
+    features
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .find(|feature| !known.contains(feature))
 }
 
 fn has_timestamp_ntz(data_type: &DataType) -> bool {
@@ -91,7 +110,8 @@ mod tests {
     use super::*;
 
     fn protocol(reader: i32, writer: i32, features: &[&str]) -> Protocol {
-        let features = |version: i32, least: i32| (version >= least).then(|| features.iter().map(|feature| (*feature).to_owned()).collect());
+        let features =
+            |version: i32, least: i32| (version >= least).then(|| features.iter().map(|feature| (*feature).to_owned()).collect());
         Protocol {
             min_reader_version: reader,
             min_writer_version: writer,

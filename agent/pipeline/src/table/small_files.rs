@@ -28,7 +28,11 @@ pub(super) struct SmallFiles {
 impl SmallFiles {
     /// Remembers files of fewer bytes than that.
     pub(super) fn new(below: u64) -> Self {
-        Self { below, next: 0, files: BTreeMap::new() }
+        Self {
+            below,
+            next: 0,
+            files: BTreeMap::new(),
+        }
     }
 
     /// The size under which files are remembered.
@@ -38,9 +42,18 @@ impl SmallFiles {
 
     /// A file came. Only files with known rows are remembered: their sum must be right after compaction.
     pub(super) fn added(&mut self, path: &str, bytes: i64, rows: Option<i64>) {
-        let (Ok(bytes), Some(rows)) = (u64::try_from(bytes), rows) else { return };
+        let (Ok(bytes), Some(rows)) = (u64::try_from(bytes), rows) else {
+            return;
+        };
         if bytes < self.below && self.files.len() < SMALL_FILES_MAX {
-            self.files.insert(self.next, SmallFile { path: path.to_owned(), bytes, rows });
+            self.files.insert(
+                self.next,
+                SmallFile {
+                    path: path.to_owned(),
+                    bytes,
+                    rows,
+                },
+            );
         }
         self.next += 1;
     }
@@ -95,7 +108,9 @@ mod tests {
         for (index, size) in sizes.iter().enumerate() {
             files.added(&format!("f{index}"), *size, Some(1));
         }
-        files.choose(count, target).map(|chosen| chosen.iter().map(|file| file.bytes).collect())
+        files
+            .choose(count, target)
+            .map(|chosen| chosen.iter().map(|file| file.bytes).collect())
     }
 
     #[test]

@@ -30,8 +30,17 @@ pub(super) struct LoadedTable {
     pub generation: u64,
     /// Identity of the source.
     pub source: SourceIdentity,
-    /// Id of a commit of ours that may be in the log after this version.
-    pub unresolved: Option<String>,
+    /// A commit of ours of which nobody knows whether it is in the log.
+    pub unresolved: Option<Unresolved>,
+}
+
+/// An attempt to commit without an answer that says how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unresolved {
+    /// Id in its `commitInfo`.
+    pub commit_id: String,
+    /// The only version at which it can be: another entry there, or none, says that it is not in the log.
+    pub version: i64,
 }
 
 impl LoadedTable {
@@ -54,7 +63,16 @@ impl LoadedTable {
         let arrow = schema::arrow_schema(&columns);
         let mut snapshot = snapshot;
         snapshot.txns.clear();
-        Ok(Self { uid: uid.to_owned(), snapshot, columns, arrow, positions, generation, source, unresolved: None })
+        Ok(Self {
+            uid: uid.to_owned(),
+            snapshot,
+            columns,
+            arrow,
+            positions,
+            generation,
+            source,
+            unresolved: None,
+        })
     }
 
     /// What the rest of the package may know.
@@ -75,7 +93,8 @@ impl LoadedTable {
         for action in actions {
             if let Some(txn) = &action.txn {
                 let one = std::collections::HashMap::from([(txn.app_id.clone(), txn.version)]);
-                self.positions.extend(positions::positions(&self.uid, &one).map_err(|app_id| format!("bad transaction `{app_id}`"))?);
+                self.positions
+                    .extend(positions::positions(&self.uid, &one).map_err(|app_id| format!("bad transaction `{app_id}`"))?);
             }
             if let Some(remove) = &action.remove
                 && let Some(file) = self.snapshot.small_files.removed(&remove.path)
@@ -136,7 +155,9 @@ impl LoadedTable {
 /// The columns of a table that we can write; the error says why we cannot.
 pub(super) fn writable_columns(metadata: &Metadata) -> Result<Vec<Field>, String> {
     if let Some(column) = metadata.partition_columns.first() {
-        return Err(format!("it is partitioned by `{column}`, and tables of streams are not partitioned"));
+        return Err(format!(
+            "it is partitioned by `{column}`, and tables of streams are not partitioned"
+        ));
     }
     if metadata.format.provider != "parquet" {
         return Err(format!("its format is `{}`, not `parquet`", metadata.format.provider));

@@ -38,7 +38,12 @@ fn holds_nan(array: &dyn Array) -> bool {
 
 /// The statistics' JSON text.
 pub(super) fn statistics_text(columns: &[Field], groups: &[RowGroupMetaData], rows: usize, not_a_number: &NotANumber) -> String {
-    let mut walk = Walk { groups, not_a_number: not_a_number.0, leaf: 0, indexed: 0 };
+    let mut walk = Walk {
+        groups,
+        not_a_number: not_a_number.0,
+        leaf: 0,
+        indexed: 0,
+    };
     let members = walk.fields(columns);
     format!(
         "{{\"numRecords\":{rows},\"minValues\":{{{}}},\"maxValues\":{{{}}},\"nullCount\":{{{}}}}}",
@@ -88,7 +93,12 @@ impl Walk<'_> {
     }
 
     fn leaf_members(&self, leaf: usize, field: &Field, members: &mut Members) {
-        let Some(chunks) = self.groups.iter().map(|group| group.columns().get(leaf)?.statistics()).collect::<Option<Vec<_>>>() else {
+        let Some(chunks) = self
+            .groups
+            .iter()
+            .map(|group| group.columns().get(leaf)?.statistics())
+            .collect::<Option<Vec<_>>>()
+        else {
             return;
         };
         if let Some(nulls) = chunks.iter().map(|chunk| chunk.null_count_opt()).sum::<Option<u64>>() {
@@ -100,9 +110,17 @@ impl Walk<'_> {
         }
         // A chunk of nulls only has no bounds and takes none away.
         let filled: Vec<&Statistics> = chunks.into_iter().filter(|chunk| chunk.min_bytes_opt().is_some()).collect();
-        let minimum = filled.iter().filter_map(|chunk| Bound::minimum(chunk)).reduce(|a, b| if b.less(&a) { b } else { a });
-        let maximum = filled.iter().filter_map(|chunk| Bound::maximum(chunk)).reduce(|a, b| if a.less(&b) { b } else { a });
-        let (Some(minimum), Some(maximum)) = (minimum, maximum) else { return };
+        let minimum = filled
+            .iter()
+            .filter_map(|chunk| Bound::minimum(chunk))
+            .reduce(|a, b| if b.less(&a) { b } else { a });
+        let maximum = filled
+            .iter()
+            .filter_map(|chunk| Bound::maximum(chunk))
+            .reduce(|a, b| if a.less(&b) { b } else { a });
+        let (Some(minimum), Some(maximum)) = (minimum, maximum) else {
+            return;
+        };
         let minimum = minimum.json(&field.data_type, Side::Minimum);
         let maximum = maximum.json(&field.data_type, Side::Maximum);
         if let (Some(minimum), Some(maximum)) = (minimum, maximum) {
@@ -201,7 +219,11 @@ fn push_object(members: &mut String, name: &str, inner: &str) {
 /// A big-endian two's complement number of at most 16 bytes.
 fn whole_of(bytes: &[u8]) -> Option<i128> {
     let start = 16_usize.checked_sub(bytes.len())?;
-    let fill = if bytes.first().is_some_and(|first| first & 0x80 != 0) { 0xff } else { 0 };
+    let fill = if bytes.first().is_some_and(|first| first & 0x80 != 0) {
+        0xff
+    } else {
+        0
+    };
     let mut wide = [fill; 16];
     wide.get_mut(start..)?.copy_from_slice(bytes);
     Some(i128::from_be_bytes(wide))
@@ -239,7 +261,11 @@ fn date_text(days: i128) -> Option<String> {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
     let year = year_of_era + era * 400 + i128::from(month <= 2);
     (1..=9999).contains(&year).then(|| format!("{year:04}-{month:02}-{day:02}"))
 }

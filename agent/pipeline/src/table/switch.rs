@@ -15,13 +15,23 @@ pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch:
         let actions = switch_actions(files, table, switch)?;
         Ok((!actions.is_empty()).then_some(actions))
     };
-    let version = commit(files, table, &Commit { operation: Operation::Switch, actions: &actions })?;
+    let version = commit(
+        files,
+        table,
+        &Commit {
+            operation: Operation::Switch,
+            actions: &actions,
+        },
+    )?;
     Ok(version.unwrap_or(table.snapshot.version))
 }
 
 fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> Result<Vec<Action>, TableError> {
     if switch.generation < table.generation {
-        return Err(files.internal(format!("a switch to generation {} while {} is in force", switch.generation, table.generation)));
+        return Err(files.internal(format!(
+            "a switch to generation {} while {} is in force",
+            switch.generation, table.generation
+        )));
     }
     if let Some((id, from, to)) = positions::first_backward(&table.positions, &switch.positions) {
         return Err(files.internal(format!(
@@ -31,7 +41,10 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
     }
     let old = &table.snapshot.metadata;
     let grown = schema::grow(&old.schema_string, &switch.columns).map_err(|error| refused(files, error))?;
-    let mut metadata = Metadata { schema_string: grown.unwrap_or_else(|| old.schema_string.clone()), ..old.clone() };
+    let mut metadata = Metadata {
+        schema_string: grown.unwrap_or_else(|| old.schema_string.clone()),
+        ..old.clone()
+    };
     properties::set(&mut metadata.configuration, switch.generation, &switch.source);
     let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
     schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
@@ -43,7 +56,10 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
     if metadata != *old {
         actions.push(metadata.into());
     }
-    let moved = switch.positions.iter().filter(|(id, position)| table.positions.get(id) != Some(position));
+    let moved = switch
+        .positions
+        .iter()
+        .filter(|(id, position)| table.positions.get(id) != Some(position));
     let moved = moved.map(|(id, position)| (id.clone(), *position)).collect();
     actions.extend(positions::txns(&table.uid, &moved, clock::now_ms()).into_iter().map(Action::from));
     Ok(actions)

@@ -32,18 +32,24 @@ pub(super) fn trash(store: &dyn TableStore, files: &TableFiles, folder: &str, ui
         Err(error) => return Err(error),
     }
     files.write(MARKER, clock::now_ms().to_string().as_bytes())?;
-    match store.move_folder(folder, &place).map_err(|error| files.failed("moving the table to the trash", error))? {
+    match store
+        .move_folder(folder, &place)
+        .map_err(|error| files.failed("moving the table to the trash", error))?
+    {
         MoveOutcome::Moved | MoveOutcome::SourceMissing => Ok(()),
-        MoveOutcome::TargetExists => {
-            Err(files.internal(format!("the trash already has `{}` while the table is at its name", store.location(&place))))
-        }
+        MoveOutcome::TargetExists => Err(files.internal(format!(
+            "the trash already has `{}` while the table is at its name",
+            store.location(&place)
+        ))),
     }
 }
 
 /// Moves a stream's table back to a free name.
 pub(super) fn restore(store: &dyn TableStore, files: &TableFiles, folder: &str, uid: &str) -> Result<(), TableError> {
     let place = trash_folder(files.table(), uid)?;
-    let moved = store.move_folder(&place, folder).map_err(|error| files.failed("moving the table from the trash", error))?;
+    let moved = store
+        .move_folder(&place, folder)
+        .map_err(|error| files.failed("moving the table from the trash", error))?;
     match moved {
         MoveOutcome::Moved => files.delete(MARKER),
         MoveOutcome::TargetExists => Err(files.exists()),
@@ -90,7 +96,9 @@ pub(super) fn purge(store: &dyn TableStore, older_than: Duration, now_ms: i64) -
 }
 
 fn delete_purging(store: &dyn TableStore, name: &str) -> Result<(), TableError> {
-    store.delete_folder(&format!("{TRASH}/{name}")).map_err(|error| failed("purging the trash", error))
+    store
+        .delete_folder(&format!("{TRASH}/{name}"))
+        .map_err(|error| failed("purging the trash", error))
 }
 
 /// When a table came into the trash. One that someone put there without a time counts from now on.
@@ -112,15 +120,26 @@ fn trashed_ms(store: &dyn TableStore, uid: &str, now_ms: i64) -> Result<i64, Tab
 /// Refuses a uid that is no plain folder name.
 pub(super) fn expect_plain(uid: &str) -> Result<(), String> {
     let plain = !uid.is_empty() && uid.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-    if plain { Ok(()) } else { Err(format!("the uid `{uid}` is no folder name")) }
+    if plain {
+        Ok(())
+    } else {
+        Err(format!("the uid `{uid}` is no folder name"))
+    }
 }
 
 /// The folder of a stream's table in the trash.
 fn trash_folder(table: &str, uid: &str) -> Result<String, TableError> {
-    expect_plain(uid).map_err(|message| TableError::Internal { table: table.to_owned(), message })?;
+    expect_plain(uid).map_err(|message| TableError::Internal {
+        table: table.to_owned(),
+        message,
+    })?;
     Ok(format!("{TRASH}/{uid}"))
 }
 
 fn failed(action: &'static str, source: std::io::Error) -> TableError {
-    TableError::Storage { table: TRASH.to_owned(), action, source: source.into() }
+    TableError::Storage {
+        table: TRASH.to_owned(),
+        action,
+        source: source.into(),
+    }
 }

@@ -36,7 +36,10 @@ impl Warehouse {
 
     /// A warehouse on that store.
     pub(super) fn with_store(store: Arc<dyn TableStore>) -> Self {
-        Self { store, care_jobs: Arc::new(Semaphore::new(CARE_JOBS)) }
+        Self {
+            store,
+            care_jobs: Arc::new(Semaphore::new(CARE_JOBS)),
+        }
     }
 
     /// Where a table is, for people and readers.
@@ -122,7 +125,11 @@ fn local_folder(url_or_path: &str) -> Result<PathBuf, TableError> {
             url.scheme()
         ));
     }
-    url.to_file_path().or_else(|()| unsupported(format!("the warehouse `{url_or_path}` names no local folder; write it as in `file:///data/warehouse`")))
+    url.to_file_path().or_else(|()| {
+        unsupported(format!(
+            "the warehouse `{url_or_path}` names no local folder; write it as in `file:///data/warehouse`"
+        ))
+    })
 }
 
 fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError> {
@@ -177,7 +184,11 @@ fn first_actions(table: &NewTable) -> Vec<Action> {
         created_time: Some(now_ms),
     };
     let mut actions: Vec<Action> = vec![protocol::for_columns(&table.columns).into(), metadata.into()];
-    actions.extend(positions::txns(&table.stream_uid, &table.positions, now_ms).into_iter().map(Action::from));
+    actions.extend(
+        positions::txns(&table.stream_uid, &table.positions, now_ms)
+            .into_iter()
+            .map(Action::from),
+    );
     actions
 }
 
@@ -186,7 +197,9 @@ async fn blocking<T: Send + 'static>(
     table: &impl ToString,
     work: impl FnOnce() -> Result<T, TableError> + Send + 'static,
 ) -> Result<T, TableError> {
-    let broke_off =
-        |error: tokio::task::JoinError| TableError::Internal { table: table.to_string(), message: format!("a step broke off: {error}") };
+    let broke_off = |error: tokio::task::JoinError| TableError::Internal {
+        table: table.to_string(),
+        message: format!("a step broke off: {error}"),
+    };
     tokio::task::spawn_blocking(work).await.map_err(broke_off)?
 }

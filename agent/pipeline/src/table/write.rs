@@ -24,7 +24,13 @@ pub(super) const DATA_FILE_PREFIX: &str = "fs-";
 pub(super) const DATA_FILE_SUFFIX: &str = ".parquet";
 
 /// Columns in which values repeat; elsewhere a dictionary costs more than it saves.
-const DICTIONARY_COLUMNS: [&str; 5] = ["record_source", "kafka_topic", "kafka_partition", "kinesis_stream", "kinesis_shard_id"];
+const DICTIONARY_COLUMNS: [&str; 5] = [
+    "record_source",
+    "kafka_topic",
+    "kafka_partition",
+    "kinesis_stream",
+    "kinesis_shard_id",
+];
 
 /// Writes batches of one schema to files of about the target size.
 pub(super) struct DataFileWriter<'a> {
@@ -47,7 +53,15 @@ struct OpenFile {
 impl<'a> DataFileWriter<'a> {
     /// A writer for a table's columns; `data_change` is false where rows only move.
     pub(super) fn new(files: &'a TableFiles, columns: &'a [Field], schema: SchemaRef, target_bytes: u64, data_change: bool) -> Self {
-        Self { files, columns, schema, target_bytes, data_change, open: None, finished: Vec::new() }
+        Self {
+            files,
+            columns,
+            schema,
+            target_bytes,
+            data_change,
+            open: None,
+            finished: Vec::new(),
+        }
     }
 
     /// Adds a batch of the schema.
@@ -85,10 +99,17 @@ impl<'a> DataFileWriter<'a> {
         let name = format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4());
         let file = self.files.create(&name)?;
         // Arrow's own schema is left out: readers of Delta tables go by the table's.
-        let options = ArrowWriterOptions::new().with_properties(writer_properties()).with_skip_arrow_metadata(true);
+        let options = ArrowWriterOptions::new()
+            .with_properties(writer_properties())
+            .with_skip_arrow_metadata(true);
         let writer = ArrowWriter::try_new_with_options(file, std::sync::Arc::clone(&self.schema), options)
             .map_err(|error| self.files.failed("writing rows", error))?;
-        Ok(OpenFile { name, writer, rows: 0, not_a_number: NotANumber::default() })
+        Ok(OpenFile {
+            name,
+            writer,
+            rows: 0,
+            not_a_number: NotANumber::default(),
+        })
     }
 
     fn finish_file(&self, mut open: OpenFile) -> Result<Add, TableError> {

@@ -35,7 +35,13 @@ impl Compaction {
     pub(super) fn run(self, files: &TableFiles, stopping: &AtomicBool) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
         // An output may grow beyond the target by a batch; it is never split for that.
-        let mut writer = DataFileWriter::new(files, &self.columns, Arc::clone(&arrow), self.target_file_bytes.saturating_mul(2), false);
+        let mut writer = DataFileWriter::new(
+            files,
+            &self.columns,
+            Arc::clone(&arrow),
+            self.target_file_bytes.saturating_mul(2),
+            false,
+        );
         for input in &self.inputs {
             let missing = || files.failed("compacting files", format!("`{}` is not there", input.path));
             let path = data_path::inside_table(&input.path).ok_or_else(missing)?;
@@ -54,7 +60,10 @@ impl Compaction {
             }
         }
         let outputs = writer.finish()?;
-        Ok(CareResult::Compacted { inputs: self.inputs, outputs })
+        Ok(CareResult::Compacted {
+            inputs: self.inputs,
+            outputs,
+        })
     }
 }
 
@@ -79,7 +88,14 @@ pub(in crate::table) fn commit_compaction(
         let removals = inputs.iter().map(|input| Action::from(removal(input, now_ms)));
         Ok(Some(removals.chain(outputs.iter().cloned().map(Action::from)).collect()))
     };
-    let answer = commit(files, table, &Commit { operation: Operation::Compact, actions: &actions });
+    let answer = commit(
+        files,
+        table,
+        &Commit {
+            operation: Operation::Compact,
+            actions: &actions,
+        },
+    );
     let in_doubt = table.unresolved.is_some();
     match answer {
         Ok(Some(_)) => Ok(()),
@@ -112,5 +128,7 @@ fn removal(input: &SmallFile, now_ms: i64) -> Remove {
 fn batch_rows(input: &SmallFile) -> usize {
     let rows = u64::try_from(input.rows).unwrap_or_default().max(1);
     let row_bytes = (input.bytes / rows).max(1);
-    usize::try_from(COMPACTION_BATCH_BYTES / row_bytes).unwrap_or(COMPACTION_BATCH_ROWS).clamp(1, COMPACTION_BATCH_ROWS)
+    usize::try_from(COMPACTION_BATCH_BYTES / row_bytes)
+        .unwrap_or(COMPACTION_BATCH_ROWS)
+        .clamp(1, COMPACTION_BATCH_ROWS)
 }

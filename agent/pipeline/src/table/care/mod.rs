@@ -50,11 +50,18 @@ impl CareJob {
     pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, sweep_due: bool) -> Option<Self> {
         let snapshot = &table.snapshot;
         if snapshot.version - snapshot.checkpoint.version >= checkpoint_interval(settings, snapshot.checkpoint) {
-            return Some(Self::Checkpoint { version: snapshot.version, history: settings.history });
+            return Some(Self::Checkpoint {
+                version: snapshot.version,
+                history: settings.history,
+            });
         }
         if let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes) {
             let columns = table.columns.clone();
-            return Some(Self::Compact(Compaction { inputs, columns, target_file_bytes: settings.target_file_bytes }));
+            return Some(Self::Compact(Compaction {
+                inputs,
+                columns,
+                target_file_bytes: settings.target_file_bytes,
+            }));
         }
         sweep_due.then_some(Self::Sweep { history: settings.history })
     }

@@ -14,8 +14,8 @@ use crate::table::TableError;
 use crate::table::limits::{CHECKPOINTS_KEPT_PER_HISTORY, YOUNG_FILE};
 use crate::table::log::base::{Checkpoint, LogListing, list};
 use crate::table::log::checkpoint_reader::{FileRows, scan, wanted_columns};
-use crate::table::log::replay::{find_start, read_tail};
 use crate::table::log::entry_path;
+use crate::table::log::replay::{find_start, read_tail};
 use crate::table::store::TEMPORARY_SUFFIX;
 use crate::table::store::table_files::{LOG_FOLDER, TableFiles};
 use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
@@ -37,7 +37,7 @@ pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping
 }
 
 /// Deletes entries and checkpoints that no version within the history needs.
-pub(super) fn sweep_log(files: &TableFiles, now_ms: i64, history: Duration) -> Result<(), TableError> {
+pub(in crate::table) fn sweep_log(files: &TableFiles, now_ms: i64, history: Duration) -> Result<(), TableError> {
     let Some(listing) = list(files)? else { return Ok(()) };
     let times = checkpoint_times(files, &listing)?;
     let cutoff = before(now_ms, history);
@@ -85,7 +85,10 @@ fn spare_checkpoints(times: &BTreeMap<i64, i64>, first_kept: Option<i64>, now_ms
     let newest: Vec<i64> = times.keys().rev().take(2).copied().collect();
     let mut spare = Vec::new();
     let mut last_kept = None;
-    for (version, time) in times.iter().filter(|(version, _)| first_kept.is_none_or(|first| **version >= first)) {
+    for (version, time) in times
+        .iter()
+        .filter(|(version, _)| first_kept.is_none_or(|first| **version >= first))
+    {
         let near = last_kept.is_some_and(|last: i64| time.saturating_sub(last) < spacing);
         if near && *time < young && !newest.contains(version) {
             spare.push(*version);
@@ -105,7 +108,11 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), 
     let mut names = Vec::new();
     files.list(folder, &mut |listed| {
         if !listed.folder && listed.name.starts_with('.') && listed.name.ends_with(TEMPORARY_SUFFIX) {
-            names.push(if folder.is_empty() { listed.name.to_owned() } else { format!("{folder}/{}", listed.name) });
+            names.push(if folder.is_empty() {
+                listed.name.to_owned()
+            } else {
+                format!("{folder}/{}", listed.name)
+            });
         }
     })?;
     names.iter().try_for_each(|path| delete_unless_young(files, path, now_ms))
@@ -113,7 +120,7 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), 
 
 /// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
 /// hash keep an orphan alive, never the other way round.
-pub(super) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result<(), TableError> {
+pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result<(), TableError> {
     // Listed before the log is read: a file that is committed in between is in the log then.
     let mut candidates = Vec::new();
     files.list("", &mut |listed| {

@@ -70,7 +70,10 @@ pub(in crate::table) struct Format {
 
 impl Default for Format {
     fn default() -> Self {
-        Self { provider: "parquet".into(), options: BTreeMap::new() }
+        Self {
+            provider: "parquet".into(),
+            options: BTreeMap::new(),
+        }
     }
 }
 
@@ -155,7 +158,12 @@ pub(in crate::table) struct DeletionVector {
 pub(in crate::table) fn file_key(path: &str, vector: Option<&DeletionVector>) -> String {
     match vector {
         None => path.to_owned(),
-        Some(vector) => format!("{path}\n{}{}@{}", vector.storage_type, vector.path_or_inline_dv, vector.offset.unwrap_or_default()),
+        Some(vector) => format!(
+            "{path}\n{}{}@{}",
+            vector.storage_type,
+            vector.path_or_inline_dv,
+            vector.offset.unwrap_or_default()
+        ),
     }
 }
 
@@ -171,7 +179,10 @@ pub(in crate::table) fn rows_of(stats: &str) -> Option<i64> {
 
 /// Reads the lines of an entry.
 pub(in crate::table) fn parse_entry(text: &[u8]) -> Result<Vec<Action>, serde_json::Error> {
-    text.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).map(serde_json::from_slice).collect()
+    text.split(|byte| *byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty())
+        .map(serde_json::from_slice)
+        .collect()
 }
 
 /// Writes the lines of an entry.
@@ -186,7 +197,11 @@ pub(in crate::table) fn entry_text(actions: &[Action]) -> Result<Vec<u8>, serde_
 
 /// The commit id in an entry, if it is one of ours.
 pub(in crate::table) fn commit_id(actions: &[Action]) -> Option<&str> {
-    actions.iter().find_map(|action| action.commit_info.as_ref())?.get(COMMIT_ID)?.as_str()
+    actions
+        .iter()
+        .find_map(|action| action.commit_info.as_ref())?
+        .get(COMMIT_ID)?
+        .as_str()
 }
 
 macro_rules! action_from {

@@ -50,15 +50,22 @@ pub(in crate::table) struct LogListing {
 
 /// The checkpoint that `_last_checkpoint` names, if it can be trusted.
 pub(in crate::table) fn hinted(files: &TableFiles) -> Result<Option<Checkpoint>, TableError> {
-    let Some(text) = files.read(LAST_CHECKPOINT)? else { return Ok(None) };
-    let Ok(hint) = serde_json::from_slice::<LastCheckpoint>(&text) else { return Ok(None) };
+    let Some(text) = files.read(LAST_CHECKPOINT)? else {
+        return Ok(None);
+    };
+    let Ok(hint) = serde_json::from_slice::<LastCheckpoint>(&text) else {
+        return Ok(None);
+    };
     let paths = checkpoint_paths(hint.version, hint.parts);
     for path in paths.iter().chain([&entry_path(hint.version)]) {
         if files.facts(path)?.is_none() {
             return Ok(None);
         }
     }
-    Ok(Some(Checkpoint { version: hint.version, paths }))
+    Ok(Some(Checkpoint {
+        version: hint.version,
+        paths,
+    }))
 }
 
 /// Lists the log folder; nothing if there is none. Only versions are kept, not the names of entries.
@@ -82,11 +89,23 @@ pub(in crate::table) fn list(files: &TableFiles) -> Result<Option<LogListing>, T
     }
     for ((version, parts), seen) in parts_seen {
         if seen == parts {
-            listing.checkpoints.insert(version, Checkpoint { version, paths: checkpoint_paths(version, Some(parts)) });
+            listing.checkpoints.insert(
+                version,
+                Checkpoint {
+                    version,
+                    paths: checkpoint_paths(version, Some(parts)),
+                },
+            );
         }
     }
     for version in single {
-        listing.checkpoints.insert(version, Checkpoint { version, paths: checkpoint_paths(version, None) });
+        listing.checkpoints.insert(
+            version,
+            Checkpoint {
+                version,
+                paths: checkpoint_paths(version, None),
+            },
+        );
     }
     Ok(Some(listing))
 }

@@ -23,13 +23,21 @@ const SINGLES: [&str; 3] = ["txn", "metaData", "protocol"];
 /// The checkpoint's columns of these kinds of action; of `add` and `remove` only these fields.
 pub(in crate::table) fn wanted_columns(actions: &[&str], file_fields: &[&str]) -> SchemaRef {
     let full = checkpoint_schema();
-    let columns = full.fields().iter().filter(|field| actions.contains(&field.name().as_str())).map(|field| match field.data_type() {
-        DataType::Struct(fields) if matches!(field.name().as_str(), "add" | "remove") => {
-            let kept: Fields = fields.iter().filter(|inner| file_fields.contains(&inner.name().as_str())).cloned().collect();
-            Field::new(field.name(), DataType::Struct(kept), true)
-        }
-        _ => field.as_ref().clone(),
-    });
+    let columns = full
+        .fields()
+        .iter()
+        .filter(|field| actions.contains(&field.name().as_str()))
+        .map(|field| match field.data_type() {
+            DataType::Struct(fields) if matches!(field.name().as_str(), "add" | "remove") => {
+                let kept: Fields = fields
+                    .iter()
+                    .filter(|inner| file_fields.contains(&inner.name().as_str()))
+                    .cloned()
+                    .collect();
+                Field::new(field.name(), DataType::Struct(kept), true)
+            }
+            _ => field.as_ref().clone(),
+        });
     Schema::new(columns.collect::<Vec<_>>()).into()
 }
 
@@ -79,13 +87,16 @@ pub(in crate::table) fn singles_of(files: &TableFiles, batch: &RecordBatch) -> R
     let columns: Vec<usize> = SINGLES.iter().filter_map(|name| batch.schema_ref().index_of(name).ok()).collect();
     let failed = |error: arrow_schema::ArrowError| files.failed("reading a checkpoint", error);
     let singles = batch.project(&columns).map_err(failed)?;
-    let present: BooleanArray =
-        (0..singles.num_rows()).map(|row| Some(singles.columns().iter().any(|column| column.is_valid(row)))).collect();
+    let present: BooleanArray = (0..singles.num_rows())
+        .map(|row| Some(singles.columns().iter().any(|column| column.is_valid(row))))
+        .collect();
     if present.true_count() == 0 {
         return Ok(Vec::new());
     }
     let mut writer = arrow_json::LineDelimitedWriter::new(Vec::new());
-    writer.write(&filter_record_batch(&singles, &present).map_err(failed)?).map_err(failed)?;
+    writer
+        .write(&filter_record_batch(&singles, &present).map_err(failed)?)
+        .map_err(failed)?;
     writer.finish().map_err(failed)?;
     super::actions::parse_entry(&writer.into_inner()).map_err(|error| files.failed("reading a checkpoint", error))
 }
@@ -114,9 +125,14 @@ impl<'a> FileRows<'a> {
     /// What identifies the file of that row; nothing if the row is another action.
     pub(in crate::table) fn key(&self, row: usize) -> Option<String> {
         let path = self.path(row)?;
-        let Some(vector) = self.vector.filter(|vector| vector.is_valid(row)) else { return Some(path.to_owned()) };
+        let Some(vector) = self.vector.filter(|vector| vector.is_valid(row)) else {
+            return Some(path.to_owned());
+        };
         let text = |name: &str| {
-            vector.column_by_name(name).and_then(|column| column.as_string_opt::<i32>()).map(|column| column.value(row).to_owned())
+            vector
+                .column_by_name(name)
+                .and_then(|column| column.as_string_opt::<i32>())
+                .map(|column| column.value(row).to_owned())
         };
         let offset = vector
             .column_by_name("offset")
@@ -140,7 +156,10 @@ impl<'a> FileRows<'a> {
 
     /// A number of that row.
     pub(in crate::table) fn long(&self, field: &str, row: usize) -> Option<i64> {
-        let column = self.rows.column_by_name(field)?.as_primitive_opt::<arrow_array::types::Int64Type>()?;
+        let column = self
+            .rows
+            .column_by_name(field)?
+            .as_primitive_opt::<arrow_array::types::Int64Type>()?;
         column.is_valid(row).then(|| column.value(row))
     }
 

@@ -50,7 +50,12 @@ pub(in crate::table) fn checkpoint_schema() -> SchemaRef {
         ),
         action(
             "protocol",
-            vec![int("minReaderVersion"), int("minWriterVersion"), text_list("readerFeatures"), text_list("writerFeatures")],
+            vec![
+                int("minReaderVersion"),
+                int("minWriterVersion"),
+                text_list("readerFeatures"),
+                text_list("writerFeatures"),
+            ],
         ),
     ]))
 }
@@ -80,11 +85,20 @@ fn text_list(name: &str) -> Field {
 }
 
 fn text_map(name: &str) -> Field {
-    let entries = DataType::Struct(Fields::from(vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Utf8, true)]));
+    let entries = DataType::Struct(Fields::from(vec![
+        Field::new("key", DataType::Utf8, false),
+        Field::new("value", DataType::Utf8, true),
+    ]));
     Field::new(name, DataType::Map(Arc::new(Field::new("key_value", entries, false)), false), true)
 }
 
 fn deletion_vector() -> Field {
-    let fields = vec![text("storageType"), text("pathOrInlineDv"), int("offset"), int("sizeInBytes"), long("cardinality")];
+    let fields = vec![
+        text("storageType"),
+        text("pathOrInlineDv"),
+        int("offset"),
+        int("sizeInBytes"),
+        long("cardinality"),
+    ];
     action("deletionVector", fields)
 }

@@ -41,8 +41,16 @@ pub(in crate::table) fn write_checkpoint(files: &TableFiles, version: i64, expir
         definition.fold(read_singles(files, checkpoint)?);
     }
     let missing = |what: &str| files.altered(format!("its log has no {what}"));
-    let protocol = tail.protocol.as_ref().or(definition.protocol.as_ref()).ok_or_else(|| missing("protocol"))?;
-    let metadata = tail.metadata.as_ref().or(definition.metadata.as_ref()).ok_or_else(|| missing("metadata"))?;
+    let protocol = tail
+        .protocol
+        .as_ref()
+        .or(definition.protocol.as_ref())
+        .ok_or_else(|| missing("protocol"))?;
+    let metadata = tail
+        .metadata
+        .as_ref()
+        .or(definition.metadata.as_ref())
+        .ok_or_else(|| missing("metadata"))?;
     let mut writer = CheckpointWriter::begin(files, version, protocol, expired_before_ms)?;
     writer.definition(protocol, metadata, &definition.txns, &tail.txns)?;
     if let Some(checkpoint) = &start.checkpoint {
@@ -75,11 +83,22 @@ impl<'a> CheckpointWriter<'a> {
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let file = files.create(&checkpoint_path(version))?;
         let writer = ArrowWriter::try_new_with_options(file, Arc::clone(&schema), options).map_err(failed)?;
-        let encoder = ReaderBuilder::new(Arc::clone(&schema)).with_batch_size(CHECKPOINT_BATCH_ROWS).build_decoder();
+        let encoder = ReaderBuilder::new(Arc::clone(&schema))
+            .with_batch_size(CHECKPOINT_BATCH_ROWS)
+            .build_decoder();
         let encoder = encoder.map_err(|error| files.failed("writing a checkpoint", error))?;
         // With deletion vectors a removed path can still be a live file; then deleting is left to VACUUM.
         let delete_expired = !protocol::has_deletion_vectors(protocol);
-        Ok(Self { files, schema, encoder, writer, expired_before_ms, delete_expired, actions: 0, adds: 0 })
+        Ok(Self {
+            files,
+            schema,
+            encoder,
+            writer,
+            expired_before_ms,
+            delete_expired,
+            actions: 0,
+            adds: 0,
+        })
     }
 
     fn definition(
@@ -90,7 +109,12 @@ impl<'a> CheckpointWriter<'a> {
         newer: &HashMap<String, Txn>,
     ) -> Result<(), TableError> {
         let mut rows: Vec<Action> = vec![protocol.clone().into(), metadata.clone().into()];
-        rows.extend(older.iter().filter(|(app_id, _)| !newer.contains_key(*app_id)).map(|(_, txn)| txn.clone().into()));
+        rows.extend(
+            older
+                .iter()
+                .filter(|(app_id, _)| !newer.contains_key(*app_id))
+                .map(|(_, txn)| txn.clone().into()),
+        );
         rows.extend(newer.values().cloned().map(Action::from));
         self.encode(&rows)
     }
@@ -138,7 +162,13 @@ impl<'a> CheckpointWriter<'a> {
     fn tail(&mut self, tail: &Tail) -> Result<(), TableError> {
         let mut rows: Vec<Action> = Vec::with_capacity(CHECKPOINT_BATCH_ROWS);
         for add in tail.added() {
-            rows.push(Add { data_change: false, ..add.clone() }.into());
+            rows.push(
+                Add {
+                    data_change: false,
+                    ..add.clone()
+                }
+                .into(),
+            );
             self.adds += 1;
             self.encode_if_full(&mut rows)?;
         }
@@ -148,7 +178,13 @@ impl<'a> CheckpointWriter<'a> {
                 self.delete(&remove.path)?;
                 continue;
             }
-            rows.push(Remove { data_change: false, ..(**remove).clone() }.into());
+            rows.push(
+                Remove {
+                    data_change: false,
+                    ..(**remove).clone()
+                }
+                .into(),
+            );
             self.encode_if_full(&mut rows)?;
         }
         self.encode(&rows)
@@ -175,7 +211,9 @@ impl<'a> CheckpointWriter<'a> {
 
     fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
         self.actions += batch.num_rows();
-        self.writer.write(batch).map_err(|error| self.files.failed("writing a checkpoint", error))
+        self.writer
+            .write(batch)
+            .map_err(|error| self.files.failed("writing a checkpoint", error))
     }
 
     /// Deletes a file whose removal is over, before the removal is forgotten: breaking off between them repeats it.
@@ -187,7 +225,10 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     fn finish(self, version: i64) -> Result<CheckpointSize, TableError> {
-        let file = self.writer.into_inner().map_err(|error| self.files.failed("writing a checkpoint", error))?;
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(|error| self.files.failed("writing a checkpoint", error))?;
         let facts = file.finish().map_err(|error| self.files.failed("writing a checkpoint", error))?;
         let actions = i64::try_from(self.actions).unwrap_or(i64::MAX);
         let hint = LastCheckpoint {

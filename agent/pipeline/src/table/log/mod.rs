@@ -67,7 +67,10 @@ impl LogName {
             "parquet" => Some(Self::Checkpoint(version)),
             parts => {
                 let (_, of) = parts.strip_suffix(".parquet")?.split_once('.')?;
-                Some(Self::CheckpointPart { version, parts: of.parse().ok()? })
+                Some(Self::CheckpointPart {
+                    version,
+                    parts: of.parse().ok()?,
+                })
             }
         }
     }
@@ -82,7 +85,10 @@ mod tests {
         let cases = [
             ("00000000000000000007.json", Some(LogName::Entry(7))),
             ("00000000000000000050.checkpoint.parquet", Some(LogName::Checkpoint(50))),
-            ("00000000000000000050.checkpoint.0000000001.0000000003.parquet", Some(LogName::CheckpointPart { version: 50, parts: 3 })),
+            (
+                "00000000000000000050.checkpoint.0000000001.0000000003.parquet",
+                Some(LogName::CheckpointPart { version: 50, parts: 3 }),
+            ),
             ("00000000000000000050.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.parquet", None),
             ("00000000000000000007.crc", None),
             ("_last_checkpoint", None),

@@ -57,16 +57,26 @@ pub(in crate::table) fn find_start(files: &TableFiles, up_to: i64) -> Result<Sta
     if let Some(checkpoint) = hinted(files)?
         && checkpoint.version <= up_to
     {
-        return Ok(Start { checkpoint: Some(checkpoint), listed_last: None });
+        return Ok(Start {
+            checkpoint: Some(checkpoint),
+            listed_last: None,
+        });
     }
     let Some(listing) = list(files)? else { return Err(files.gone()) };
-    let checkpoint = listing.checkpoints.range(..=up_to).next_back().map(|(_, checkpoint)| checkpoint.clone());
+    let checkpoint = listing
+        .checkpoints
+        .range(..=up_to)
+        .next_back()
+        .map(|(_, checkpoint)| checkpoint.clone());
     match (listing.entries, &checkpoint) {
         (None, None) => Err(files.gone()),
-        (Some((first, _)), None) if first > 0 => {
-            Err(files.altered(format!("its log begins at version {first} without a checkpoint; restore `_delta_log` or make a new stream")))
-        }
-        (entries, _) => Ok(Start { checkpoint, listed_last: entries.map(|(_, last)| last) }),
+        (Some((first, _)), None) if first > 0 => Err(files.altered(format!(
+            "its log begins at version {first} without a checkpoint; restore `_delta_log` or make a new stream"
+        ))),
+        (entries, _) => Ok(Start {
+            checkpoint,
+            listed_last: entries.map(|(_, last)| last),
+        }),
     }
 }
 
@@ -76,7 +86,8 @@ pub(in crate::table) fn read_tail(files: &TableFiles, from: i64, up_to: i64) -> 
     let mut last = from - 1;
     while last < up_to {
         let Some(text) = files.read(&entry_path(last + 1))? else { break };
-        let actions = parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", last + 1)))?;
+        let actions =
+            parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", last + 1)))?;
         tail.fold(actions);
         last += 1;
     }
@@ -91,16 +102,28 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
     if let Some(listed) = start.listed_last
         && listed > version
     {
-        return Err(files.altered(format!("entry {} of its log is missing, while entry {listed} is there", version + 1)));
+        return Err(files.altered(format!(
+            "entry {} of its log is missing, while entry {listed} is there",
+            version + 1
+        )));
     }
     let Some(entry) = files.facts(&entry_path(version))? else {
-        return Err(files.altered(format!("entry `{}` of its log is missing, while its checkpoint is there", entry_name(version))));
+        return Err(files.altered(format!(
+            "entry `{}` of its log is missing, while its checkpoint is there",
+            entry_name(version)
+        )));
     };
-    let mut fold = SnapshotFold { totals: TableTotals::default(), small_files: SmallFiles::new(small_below) };
+    let mut fold = SnapshotFold {
+        totals: TableTotals::default(),
+        small_files: SmallFiles::new(small_below),
+    };
     let mut older = Tail::default();
     let mut actions = 0;
     if let Some(checkpoint) = &start.checkpoint {
-        let wanted = wanted_columns(&["txn", "metaData", "protocol", "add"], &["path", "size", "stats", "deletionVector"]);
+        let wanted = wanted_columns(
+            &["txn", "metaData", "protocol", "add"],
+            &["path", "size", "stats", "deletionVector"],
+        );
         scan(files, checkpoint, &wanted, &mut |batch| {
             older.fold(singles_of(files, batch)?);
             fold.checkpoint_rows(batch, &tail);
@@ -122,7 +145,10 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
         txns,
         totals: fold.totals,
         small_files: fold.small_files,
-        checkpoint: CheckpointSize { version: base_version, actions },
+        checkpoint: CheckpointSize {
+            version: base_version,
+            actions,
+        },
     })
 }
 

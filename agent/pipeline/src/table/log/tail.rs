@@ -53,7 +53,14 @@ impl Tail {
     }
 
     fn fold_action(&mut self, action: Action) {
-        let Action { commit_info: _, protocol, meta_data, txn, add, remove } = action;
+        let Action {
+            commit_info: _,
+            protocol,
+            meta_data,
+            txn,
+            add,
+            remove,
+        } = action;
         if let Some(remove) = remove {
             self.files.insert(remove.key(), FileChange::Removed(Box::new(remove)));
         }

@@ -11,7 +11,10 @@ pub(in crate::table) fn arrow_schema(columns: &[Field]) -> SchemaRef {
 }
 
 fn arrow_fields(fields: &[Field]) -> Fields {
-    fields.iter().map(|field| ArrowField::new(&field.name, arrow_type(&field.data_type), true)).collect()
+    fields
+        .iter()
+        .map(|field| ArrowField::new(&field.name, arrow_type(&field.data_type), true))
+        .collect()
 }
 
 fn arrow_type(data_type: &DataType) -> Arrow {
@@ -32,7 +35,10 @@ fn arrow_type(data_type: &DataType) -> Arrow {
         DataType::Struct(fields) => Arrow::Struct(arrow_fields(fields)),
         DataType::Array(element) => Arrow::List(Arc::new(ArrowField::new("element", arrow_type(element), true))),
         DataType::Map(key, value) => {
-            let entries = vec![ArrowField::new("key", arrow_type(key), false), ArrowField::new("value", arrow_type(value), true)];
+            let entries = vec![
+                ArrowField::new("key", arrow_type(key), false),
+                ArrowField::new("value", arrow_type(value), true),
+            ];
             Arrow::Map(Arc::new(ArrowField::new("key_value", Arrow::Struct(entries.into()), false)), false)
         }
     }

@@ -6,7 +6,12 @@ use stream_spec::types::{DataType, Field};
 use super::joined;
 
 /// Field metadata under which we must not write: values that a writer computes or checks.
-const COMPUTED_METADATA: [&str; 4] = ["delta.invariants", "delta.generationExpression", "delta.identity.", "delta.columnMapping."];
+const COMPUTED_METADATA: [&str; 4] = [
+    "delta.invariants",
+    "delta.generationExpression",
+    "delta.identity.",
+    "delta.columnMapping.",
+];
 
 /// The schema text of columns, all nullable.
 pub(in crate::table) fn schema_text(columns: &[Field]) -> String {
@@ -52,18 +57,29 @@ fn type_value(data_type: &DataType) -> Value {
 }
 
 fn fields_of(parent: &str, value: &Value) -> Result<Vec<Field>, String> {
-    let fields = value.get("fields").and_then(Value::as_array).ok_or_else(|| format!("column `{parent}` has no fields"))?;
+    let fields = value
+        .get("fields")
+        .and_then(Value::as_array)
+        .ok_or_else(|| format!("column `{parent}` has no fields"))?;
     fields.iter().map(|field| field_of(parent, field)).collect()
 }
 
 fn field_of(parent: &str, value: &Value) -> Result<Field, String> {
-    let name = value.get("name").and_then(Value::as_str).ok_or_else(|| format!("a column under `{parent}` has no name"))?;
+    let name = value
+        .get("name")
+        .and_then(Value::as_str)
+        .ok_or_else(|| format!("a column under `{parent}` has no name"))?;
     let path = joined(parent, name);
     if value.get("nullable").and_then(Value::as_bool) == Some(false) {
-        return Err(format!("column `{path}` is not nullable, and rows of a stream may have null in every column"));
+        return Err(format!(
+            "column `{path}` is not nullable, and rows of a stream may have null in every column"
+        ));
     }
     let metadata = value.get("metadata").and_then(Value::as_object);
-    let computed = metadata.into_iter().flatten().find(|(key, _)| COMPUTED_METADATA.iter().any(|known| key.starts_with(known)));
+    let computed = metadata
+        .into_iter()
+        .flatten()
+        .find(|(key, _)| COMPUTED_METADATA.iter().any(|known| key.starts_with(known)));
     if let Some((key, _)) = computed {
         return Err(format!("column `{path}` has `{key}`, which this agent cannot write"));
     }
@@ -104,7 +120,10 @@ fn primitive_of(name: &str) -> Option<DataType> {
         "timestamp_ntz" => DataType::TimestampNtz,
         decimal => {
             let (precision, scale) = decimal.strip_prefix("decimal(")?.strip_suffix(')')?.split_once(',')?;
-            DataType::Decimal { precision: precision.trim().parse().ok()?, scale: scale.trim().parse().ok()? }
+            DataType::Decimal {
+                precision: precision.trim().parse().ok()?,
+                scale: scale.trim().parse().ok()?,
+            }
         }
     })
 }

@@ -31,7 +31,10 @@ fn grow_fields(parent: &str, value: &mut Value, present: &[Field], wanted: &[Fie
     };
     let mut grown = false;
     for field in wanted {
-        let found = present.iter().zip(fields.iter_mut()).find(|(candidate, _)| candidate.name == field.name);
+        let found = present
+            .iter()
+            .zip(fields.iter_mut())
+            .find(|(candidate, _)| candidate.name == field.name);
         match found {
             Some((candidate, in_text)) => {
                 let Some(type_in_text) = in_text.get_mut("type") else {
@@ -64,6 +67,8 @@ fn grow_type(path: &str, value: &mut Value, present: &DataType, wanted: &DataTyp
         // Columns are the union of all versions: one that was widened stays so.
         (DataType::BigInt, DataType::Int) => Ok(false),
         (DataType::Int, DataType::BigInt) => Err(GrowthError::Widening(path.to_owned())),
-        (present, wanted) => Err(GrowthError::Type(format!("column `{path}` is {present} and cannot become {wanted}"))),
+        (present, wanted) => Err(GrowthError::Type(format!(
+            "column `{path}` is {present} and cannot become {wanted}"
+        ))),
     }
 }

@@ -53,7 +53,9 @@ fn expect_storable_under(parent: &str, fields: &[Field]) -> Result<(), String> {
     for field in fields {
         let path = joined(parent, &field.name);
         if !names.insert(field.name.to_lowercase()) {
-            return Err(format!("column `{path}` differs from another one only in case, which a Delta table cannot have; exclude one of them"));
+            return Err(format!(
+                "column `{path}` differs from another one only in case, which a Delta table cannot have; exclude one of them"
+            ));
         }
         expect_storable_type(&path, &field.data_type)?;
     }
@@ -62,9 +64,9 @@ fn expect_storable_under(parent: &str, fields: &[Field]) -> Result<(), String> {
 
 fn expect_storable_type(path: &str, data_type: &DataType) -> Result<(), String> {
     match data_type {
-        DataType::Struct(fields) if fields.is_empty() => {
-            Err(format!("column `{path}` is a struct without fields, which a Delta table cannot have; give it a field or exclude it"))
-        }
+        DataType::Struct(fields) if fields.is_empty() => Err(format!(
+            "column `{path}` is a struct without fields, which a Delta table cannot have; give it a field or exclude it"
+        )),
         DataType::Struct(fields) => expect_storable_under(path, fields),
         DataType::Array(element) => expect_storable_type(&joined(path, "element"), element),
         DataType::Map(key, value) => {
@@ -76,7 +78,11 @@ fn expect_storable_type(path: &str, data_type: &DataType) -> Result<(), String> 
 }
 
 fn joined(parent: &str, name: &str) -> String {
-    if parent.is_empty() { name.to_owned() } else { format!("{parent}.{name}") }
+    if parent.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{parent}.{name}")
+    }
 }
 
 #[cfg(test)]

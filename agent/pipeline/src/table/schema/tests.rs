@@ -19,8 +19,15 @@ fn all_types() -> Vec<Field> {
         DataType::Timestamp,
         DataType::TimestampNtz,
     ];
-    let mut columns: Vec<Field> = primitives.into_iter().enumerate().map(|(index, t)| Field::new(format!("c{index}"), t)).collect();
-    let nested = DataType::Struct(vec![Field::new("a.b c", DataType::Array(Box::new(DataType::Struct(vec![Field::new("x", DataType::Int)]))))]);
+    let mut columns: Vec<Field> = primitives
+        .into_iter()
+        .enumerate()
+        .map(|(index, t)| Field::new(format!("c{index}"), t))
+        .collect();
+    let nested = DataType::Struct(vec![Field::new(
+        "a.b c",
+        DataType::Array(Box::new(DataType::Struct(vec![Field::new("x", DataType::Int)]))),
+    )]);
     columns.push(Field::new("m", DataType::Map(Box::new(DataType::String), Box::new(nested))));
     columns
 }
@@ -43,9 +50,18 @@ fn columns_that_cannot_be_written_are_named() {
     let cases = [
         (field(json!("variant"), true, json!({})), "`v.a` has the type `variant`"),
         (field(json!("long"), false, json!({})), "`v.a` is not nullable"),
-        (field(json!("long"), true, json!({"delta.generationExpression": "1"})), "`v.a` has `delta.generationExpression`"),
-        (field(json!("long"), true, json!({"delta.columnMapping.id": 1})), "`v.a` has `delta.columnMapping.id`"),
-        (field(json!({"type": "odd"}), true, json!({})), "`v.a` has a type that this agent cannot write"),
+        (
+            field(json!("long"), true, json!({"delta.generationExpression": "1"})),
+            "`v.a` has `delta.generationExpression`",
+        ),
+        (
+            field(json!("long"), true, json!({"delta.columnMapping.id": 1})),
+            "`v.a` has `delta.columnMapping.id`",
+        ),
+        (
+            field(json!({"type": "odd"}), true, json!({})),
+            "`v.a` has a type that this agent cannot write",
+        ),
     ];
     for (text, expected) in cases {
         let error = parse(&text.to_string()).unwrap_err();
@@ -57,23 +73,51 @@ fn columns_that_cannot_be_written_are_named() {
 #[test]
 fn growth_appends_at_every_depth_and_keeps_what_others_wrote() {
     let before = vec![
-        Field::new("value", struct_of(vec![Field::new("id", DataType::Int), Field::new("items", DataType::Array(Box::new(struct_of(vec![Field::new("p", DataType::Double)]))))])),
+        Field::new(
+            "value",
+            struct_of(vec![
+                Field::new("id", DataType::Int),
+                Field::new(
+                    "items",
+                    DataType::Array(Box::new(struct_of(vec![Field::new("p", DataType::Double)]))),
+                ),
+            ]),
+        ),
         Field::new("record_source", DataType::String),
     ];
     let mut text: Value = serde_json::from_str(&schema_text(&before)).unwrap();
     text["fields"][1]["metadata"] = json!({"comment": "where it came from"});
-    text["fields"].as_array_mut().unwrap().push(json!({"name": "theirs", "type": "date", "nullable": true, "metadata": {}}));
+    text["fields"]
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"name": "theirs", "type": "date", "nullable": true, "metadata": {}}));
     let wanted = vec![Field::new(
         "value",
         struct_of(vec![
             Field::new("new", DataType::String),
-            Field::new("items", DataType::Array(Box::new(struct_of(vec![Field::new("q", DataType::Int), Field::new("p", DataType::Double)])))),
+            Field::new(
+                "items",
+                DataType::Array(Box::new(struct_of(vec![
+                    Field::new("q", DataType::Int),
+                    Field::new("p", DataType::Double),
+                ]))),
+            ),
         ]),
     )];
     let grown = grow(&text.to_string(), &wanted).unwrap().unwrap();
-    let items = DataType::Array(Box::new(struct_of(vec![Field::new("p", DataType::Double), Field::new("q", DataType::Int)])));
+    let items = DataType::Array(Box::new(struct_of(vec![
+        Field::new("p", DataType::Double),
+        Field::new("q", DataType::Int),
+    ])));
     let expected = vec![
-        Field::new("value", struct_of(vec![Field::new("id", DataType::Int), Field::new("items", items), Field::new("new", DataType::String)])),
+        Field::new(
+            "value",
+            struct_of(vec![
+                Field::new("id", DataType::Int),
+                Field::new("items", items),
+                Field::new("new", DataType::String),
+            ]),
+        ),
         Field::new("record_source", DataType::String),
         Field::new("theirs", DataType::Date),
     ];
@@ -85,11 +129,17 @@ fn growth_appends_at_every_depth_and_keeps_what_others_wrote() {
 
 #[test]
 fn growth_refuses_other_types_and_tells_widening_apart() {
-    let text = schema_text(&[Field::new("v", struct_of(vec![Field::new("n", DataType::Int), Field::new("big", DataType::BigInt)]))]);
+    let text = schema_text(&[Field::new(
+        "v",
+        struct_of(vec![Field::new("n", DataType::Int), Field::new("big", DataType::BigInt)]),
+    )]);
     let want = |name: &str, data_type: DataType| grow(&text, &[Field::new("v", struct_of(vec![Field::new(name, data_type)]))]);
     assert_eq!(want("n", DataType::BigInt), Err(GrowthError::Widening("v.n".into())));
     assert_eq!(want("big", DataType::Int), Ok(None));
-    assert_eq!(want("n", DataType::String), Err(GrowthError::Type("column `v.n` is INT and cannot become STRING".into())));
+    assert_eq!(
+        want("n", DataType::String),
+        Err(GrowthError::Type("column `v.n` is INT and cannot become STRING".into()))
+    );
 }
 
 #[test]
@@ -97,16 +147,31 @@ fn lost_and_retyped_columns_are_named_with_both_types() {
     let actual = vec![Field::new("v", struct_of(vec![Field::new("n", DataType::Int)]))];
     let expect = |name: &str, data_type: DataType| expect_fields(&actual, &[Field::new("v", struct_of(vec![Field::new(name, data_type)]))]);
     assert_eq!(expect("n", DataType::Int), Ok(()));
-    assert_eq!(expect("n", DataType::BigInt), Err("column `v.n` is INT, it should be BIGINT".into()));
-    assert_eq!(expect("gone", DataType::Date), Err("column `v.gone` is missing, it should be DATE".into()));
+    assert_eq!(
+        expect("n", DataType::BigInt),
+        Err("column `v.n` is INT, it should be BIGINT".into())
+    );
+    assert_eq!(
+        expect("gone", DataType::Date),
+        Err("column `v.gone` is missing, it should be DATE".into())
+    );
 }
 
 #[test]
 fn what_no_table_can_have_is_refused() {
     let cases = [
         (vec![Field::new("v", struct_of(vec![]))], "`v` is a struct without fields"),
-        (vec![Field::new("v", struct_of(vec![Field::new("id", DataType::Int), Field::new("ID", DataType::Int)]))], "`v.ID` differs"),
-        (vec![Field::new("a", DataType::Array(Box::new(struct_of(vec![]))))], "`a.element` is a struct without fields"),
+        (
+            vec![Field::new(
+                "v",
+                struct_of(vec![Field::new("id", DataType::Int), Field::new("ID", DataType::Int)]),
+            )],
+            "`v.ID` differs",
+        ),
+        (
+            vec![Field::new("a", DataType::Array(Box::new(struct_of(vec![]))))],
+            "`a.element` is a struct without fields",
+        ),
     ];
     for (columns, expected) in cases {
         let error = expect_storable(&columns).unwrap_err();

@@ -50,10 +50,14 @@ impl TableStore for LocalStore {
     }
 
     fn read(&self, path: &str) -> io::Result<Option<Bytes>> {
-        let Some(file) = present(File::open(self.absolute(path)))? else { return Ok(None) };
+        let Some(file) = present(File::open(self.absolute(path)))? else {
+            return Ok(None);
+        };
         let bytes = file.metadata()?.len();
         if bytes > LOG_FILE_BYTES_MAX {
-            return Err(io::Error::other(format!("`{path}` has {bytes} bytes, more than the {LOG_FILE_BYTES_MAX} that are read whole")));
+            return Err(io::Error::other(format!(
+                "`{path}` has {bytes} bytes, more than the {LOG_FILE_BYTES_MAX} that are read whole"
+            )));
         }
         let mut content = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
         file.read_exact_at(&mut content, 0)?;
@@ -61,7 +65,9 @@ impl TableStore for LocalStore {
     }
 
     fn open(&self, path: &str) -> io::Result<Option<Arc<dyn RandomRead>>> {
-        let Some(file) = present(File::open(self.absolute(path)))? else { return Ok(None) };
+        let Some(file) = present(File::open(self.absolute(path)))? else {
+            return Ok(None);
+        };
         let bytes = file.metadata()?.len();
         Ok(Some(Arc::new(LocalFile { file, bytes })))
     }
@@ -75,17 +81,28 @@ impl TableStore for LocalStore {
         let (folder, name) = self.parent(path)?;
         let temporary = temporary_name(name);
         let file = create_exclusive(&folder, &temporary)?;
-        Ok(Box::new(LocalNewFile { folder, file, temporary, name: name.to_owned(), finished: false }))
+        Ok(Box::new(LocalNewFile {
+            folder,
+            file,
+            temporary,
+            name: name.to_owned(),
+            finished: false,
+        }))
     }
 
     fn list(&self, folder: &str, visit: &mut dyn FnMut(Listed<'_>)) -> io::Result<bool> {
-        let Some(handle) = present(open_folder(&self.absolute(folder)))? else { return Ok(false) };
+        let Some(handle) = present(open_folder(&self.absolute(folder)))? else {
+            return Ok(false);
+        };
         for entry in Dir::read_from(handle)? {
             let entry = entry?;
             // Names of ours and of every Delta writer are UTF-8; others are nobody's business here.
             let Ok(name) = entry.file_name().to_str() else { continue };
             if name != "." && name != ".." {
-                visit(Listed { name, folder: entry.file_type().is_dir() });
+                visit(Listed {
+                    name,
+                    folder: entry.file_type().is_dir(),
+                });
             }
         }
         Ok(true)
@@ -117,7 +134,9 @@ impl TableStore for LocalStore {
     }
 
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome> {
-        let Some((from_folder, from_name)) = present(self.parent(from))? else { return Ok(MoveOutcome::SourceMissing) };
+        let Some((from_folder, from_name)) = present(self.parent(from))? else {
+            return Ok(MoveOutcome::SourceMissing);
+        };
         if let Some((above, _)) = to.rsplit_once('/') {
             self.create_folder(above)?;
         }
@@ -145,7 +164,9 @@ impl TableStore for LocalStore {
 
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
         // From here on the folder's handle is used and not its path: a table that is swapped meanwhile gets nothing of ours.
-        let Some(log) = present(open_folder(&self.absolute(folder)))? else { return Ok(EntryOutcome::PreviousChanged) };
+        let Some(log) = present(open_folder(&self.absolute(folder)))? else {
+            return Ok(EntryOutcome::PreviousChanged);
+        };
         if let Some((previous_name, expected)) = previous
             && entry_facts(&log, previous_name)? != Some(expected)
         {
@@ -164,7 +185,10 @@ impl TableStore for LocalStore {
         rustix::fs::fsync(&log)?;
         match entry_facts(&log, name)? {
             Some(facts) => Ok(EntryOutcome::Written(facts)),
-            None => Err(io::Error::new(io::ErrorKind::NotFound, format!("entry `{name}` vanished after it was written"))),
+            None => Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("entry `{name}` vanished after it was written"),
+            )),
         }
     }
 }
@@ -228,7 +252,12 @@ fn temporary_name(name: &str) -> String {
 }
 
 fn open_folder(path: &Path) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+    Ok(rustix::fs::openat(
+        CWD,
+        path,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )?)
 }
 
 fn create_exclusive(folder: &OwnedFd, name: &str) -> Result<File, Errno> {
@@ -239,7 +268,9 @@ fn create_exclusive(folder: &OwnedFd, name: &str) -> Result<File, Errno> {
 /// Writes a temporary file durably and gives it its final name, unless that is taken (`EXIST`).
 fn link_new_file(folder: &OwnedFd, temporary: &str, name: &str, bytes: &[u8]) -> Result<(), Errno> {
     let mut file = create_exclusive(folder, temporary)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     rustix::fs::linkat(folder, temporary, folder, name, AtFlags::empty())
 }
 
@@ -252,7 +283,10 @@ fn facts_of(stat: &Stat) -> FileFacts {
     FileFacts {
         identity: stat.st_ino,
         bytes: u64::try_from(stat.st_size).unwrap_or_default(),
-        modified_ns: stat.st_mtime.saturating_mul(1_000_000_000).saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or_default()),
+        modified_ns: stat
+            .st_mtime
+            .saturating_mul(1_000_000_000)
+            .saturating_add(i64::try_from(stat.st_mtime_nsec).unwrap_or_default()),
     }
 }
 

@@ -41,45 +41,62 @@ impl TableFiles {
 
     /// Whole text of a file, or nothing if there is none.
     pub(in crate::table) fn read(&self, path: &str) -> Result<Option<Bytes>, TableError> {
-        self.store.read(&self.inside(path)).map_err(|error| self.failed("reading the log", error))
+        self.store
+            .read(&self.inside(path))
+            .map_err(|error| self.failed("reading the log", error))
     }
 
     /// Opens a file for Parquet's reader, or nothing if there is none.
     pub(in crate::table) fn open(&self, path: &str) -> Result<Option<ParquetSource>, TableError> {
-        let file = self.store.open(&self.inside(path)).map_err(|error| self.failed("opening a file", error))?;
+        let file = self
+            .store
+            .open(&self.inside(path))
+            .map_err(|error| self.failed("opening a file", error))?;
         Ok(file.map(ParquetSource))
     }
 
     /// Facts of a file, or nothing if there is none.
     pub(in crate::table) fn facts(&self, path: &str) -> Result<Option<FileFacts>, TableError> {
-        self.store.facts(&self.inside(path)).map_err(|error| self.failed("looking at a file", error))
+        self.store
+            .facts(&self.inside(path))
+            .map_err(|error| self.failed("looking at a file", error))
     }
 
     /// Begins a file.
     pub(in crate::table) fn create(&self, path: &str) -> Result<Box<dyn NewFile>, TableError> {
-        self.store.create(&self.inside(path)).map_err(|error| self.failed("creating a file", error))
+        self.store
+            .create(&self.inside(path))
+            .map_err(|error| self.failed("creating a file", error))
     }
 
     /// Writes a small file, replacing one of that name.
     pub(in crate::table) fn write(&self, path: &str, bytes: &[u8]) -> Result<(), TableError> {
         let mut file = self.create(path)?;
-        file.write_all(bytes).and_then(|()| file.finish()).map_err(|error| self.failed("writing a file", error))?;
+        file.write_all(bytes)
+            .and_then(|()| file.finish())
+            .map_err(|error| self.failed("writing a file", error))?;
         Ok(())
     }
 
     /// Calls `visit` for each name in a folder of the table; false if there is no such folder.
     pub(in crate::table) fn list(&self, folder: &str, visit: &mut dyn FnMut(Listed<'_>)) -> Result<bool, TableError> {
-        self.store.list(&self.inside(folder), visit).map_err(|error| self.failed("listing a folder", error))
+        self.store
+            .list(&self.inside(folder), visit)
+            .map_err(|error| self.failed("listing a folder", error))
     }
 
     /// Deletes a file; one that is missing is success.
     pub(in crate::table) fn delete(&self, path: &str) -> Result<(), TableError> {
-        self.store.delete(&self.inside(path)).map_err(|error| self.failed("deleting a file", error))
+        self.store
+            .delete(&self.inside(path))
+            .map_err(|error| self.failed("deleting a file", error))
     }
 
     /// Creates the folder of the log, and so the table's.
     pub(in crate::table) fn create_log_folder(&self) -> Result<(), TableError> {
-        self.store.create_folder(&self.inside(LOG_FOLDER)).map_err(|error| self.failed("creating the folder", error))
+        self.store
+            .create_folder(&self.inside(LOG_FOLDER))
+            .map_err(|error| self.failed("creating the folder", error))
     }
 
     /// Writes a log entry; see [`TableStore::write_entry`].
@@ -89,31 +106,51 @@ impl TableFiles {
 
     /// The table is not there.
     pub(in crate::table) fn gone(&self) -> TableError {
-        TableError::Gone { table: self.table.clone(), location: self.location() }
+        TableError::Gone {
+            table: self.table.clone(),
+            location: self.location(),
+        }
     }
 
     /// Something is at the place where a table should come.
     pub(in crate::table) fn exists(&self) -> TableError {
-        TableError::Exists { table: self.table.clone(), location: self.location() }
+        TableError::Exists {
+            table: self.table.clone(),
+            location: self.location(),
+        }
     }
 
     /// Someone altered the table.
     pub(in crate::table) fn altered(&self, what: impl Into<String>) -> TableError {
-        TableError::Altered { table: self.table.clone(), what: what.into() }
+        TableError::Altered {
+            table: self.table.clone(),
+            what: what.into(),
+        }
     }
 
     /// Storage failed, or gave what cannot be read.
     pub(in crate::table) fn failed(&self, action: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TableError {
-        TableError::Storage { table: self.table.clone(), action, source: source.into() }
+        TableError::Storage {
+            table: self.table.clone(),
+            action,
+            source: source.into(),
+        }
     }
 
     /// An invariant of ours is broken.
     pub(in crate::table) fn internal(&self, message: impl Into<String>) -> TableError {
-        TableError::Internal { table: self.table.clone(), message: message.into() }
+        TableError::Internal {
+            table: self.table.clone(),
+            message: message.into(),
+        }
     }
 
     fn inside(&self, path: &str) -> String {
-        if path.is_empty() { self.folder.clone() } else { format!("{}/{path}", self.folder) }
+        if path.is_empty() {
+            self.folder.clone()
+        } else {
+            format!("{}/{path}", self.folder)
+        }
     }
 }
 
@@ -131,16 +168,24 @@ impl ChunkReader for ParquetSource {
     type T = io::BufReader<SequentialRead>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(io::BufReader::new(SequentialRead { file: Arc::clone(&self.0), offset: start }))
+        Ok(io::BufReader::new(SequentialRead {
+            file: Arc::clone(&self.0),
+            offset: start,
+        }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         // Checked before the buffer is made: a damaged footer can ask for any length.
         if start.saturating_add(u64::try_from(length).unwrap_or(u64::MAX)) > self.0.bytes() {
-            return Err(ParquetError::EOF(format!("{length} bytes at {start} of a file of {}", self.0.bytes())));
+            return Err(ParquetError::EOF(format!(
+                "{length} bytes at {start} of a file of {}",
+                self.0.bytes()
+            )));
         }
         let mut buffer = vec![0; length];
-        self.0.read_exact_at(&mut buffer, start).map_err(|error| ParquetError::External(Box::new(error)))?;
+        self.0
+            .read_exact_at(&mut buffer, start)
+            .map_err(|error| ParquetError::External(Box::new(error)))?;
         Ok(buffer.into())
     }
 }

@@ -46,7 +46,10 @@ async fn a_folder_with_files_of_others_is_not_taken_and_one_of_a_broken_off_crea
     let lab = Lab::new();
     std::fs::create_dir_all(lab.path()).unwrap();
     std::fs::write(lab.path().join("notes.txt"), "mine").unwrap();
-    assert!(matches!(lab.warehouse.create(lab.new_table()).await, Err(TableError::Exists { .. })));
+    assert!(matches!(
+        lab.warehouse.create(lab.new_table()).await,
+        Err(TableError::Exists { .. })
+    ));
 }
 
 #[tokio::test]
@@ -66,7 +69,10 @@ async fn rows_and_positions_are_in_one_commit_and_come_back_after_reopening() {
     let state = lab.warehouse.read_state(&lab.name, UID).await.unwrap();
     assert_eq!((state.version, &state.positions), (2, &at(0, 110)));
     assert_eq!((state.totals.rows, state.totals.files), (10, 2));
-    assert_eq!((live.version, live.positions, live.totals), (state.version, state.positions, state.totals));
+    assert_eq!(
+        (live.version, live.positions, live.totals),
+        (state.version, state.positions, state.totals)
+    );
     assert_eq!(lab.foreign_ids().await, (100..110).collect::<Vec<_>>());
 }
 
@@ -74,10 +80,17 @@ async fn rows_and_positions_are_in_one_commit_and_come_back_after_reopening() {
 async fn positions_move_without_rows_and_an_append_that_moves_nothing_is_there_already() {
     let lab = Lab::with_table().await;
     let handle = lab.open().await;
-    let moved = Append { batches: Vec::new(), positions: at(0, 105) };
+    let moved = Append {
+        batches: Vec::new(),
+        positions: at(0, 105),
+    };
     assert_eq!(handle.append(moved).await.unwrap(), 1);
     assert_eq!(handle.append(append(105..108)).await.unwrap(), 2);
-    assert_eq!(handle.append(append(105..108)).await.unwrap(), 2, "repeated after an answer that was lost");
+    assert_eq!(
+        handle.append(append(105..108)).await.unwrap(),
+        2,
+        "repeated after an answer that was lost"
+    );
     handle.close().await;
     assert_eq!(lab.foreign_ids().await, (105..108).collect::<Vec<_>>());
     assert_eq!(lab.data_files().len(), 1);
@@ -90,12 +103,27 @@ async fn appends_that_would_lose_or_repeat_rows_are_refused() {
     handle.append(append(100..110)).await.unwrap();
     let cases = [
         (append(100..105), "back from offset 110"),
-        (Append { batches: vec![rows(110..111)], positions: Positions::new() }, "has no positions"),
-        (Append { batches: vec![surplus_column()], positions: at(0, 111) }, "`unknown` is not one of the table's"),
+        (
+            Append {
+                batches: vec![rows(110..111)],
+                positions: Positions::new(),
+            },
+            "has no positions",
+        ),
+        (
+            Append {
+                batches: vec![surplus_column()],
+                positions: at(0, 111),
+            },
+            "`unknown` is not one of the table's",
+        ),
     ];
     for (append, expected) in cases {
         let error = handle.append(append).await.unwrap_err();
-        assert!(matches!(&error, TableError::Internal { message, .. } if message.contains(expected)), "{error}");
+        assert!(
+            matches!(&error, TableError::Internal { message, .. } if message.contains(expected)),
+            "{error}"
+        );
     }
     handle.close().await;
     assert_eq!(lab.data_files().len(), 1, "files of refused appends are gone");
@@ -114,9 +142,23 @@ async fn a_switch_adds_columns_generation_and_partitions_and_keeps_the_table() {
     let handle = lab.open().await;
     handle.append(append(100..102)).await.unwrap();
     let wanted = vec![Field::new("value", DataType::Struct(vec![Field::new("amount", DataType::Double)]))];
-    let found = Positions::from([(PartitionId { topic: "new/topic".into(), partition: 3 }, Position { next_offset: 0, epoch: 0 })]);
-    let identity = SourceIdentity { cluster_id: Some("c-1".into()), ..SourceIdentity::default() };
-    let definition = Switch { generation: 2, columns: wanted, positions: found.clone(), source: identity.clone() };
+    let found = Positions::from([(
+        PartitionId {
+            topic: "new/topic".into(),
+            partition: 3,
+        },
+        Position { next_offset: 0, epoch: 0 },
+    )]);
+    let identity = SourceIdentity {
+        cluster_id: Some("c-1".into()),
+        ..SourceIdentity::default()
+    };
+    let definition = Switch {
+        generation: 2,
+        columns: wanted,
+        positions: found.clone(),
+        source: identity.clone(),
+    };
     assert_eq!(handle.switch(definition.clone()).await.unwrap(), 2);
     assert_eq!(handle.switch(definition).await.unwrap(), 2, "in force already");
     handle.append(append(102..104)).await.unwrap();
@@ -138,9 +180,18 @@ async fn a_switch_that_the_table_cannot_take_is_refused_with_the_column() {
     let handle = lab.open().await;
     let value = |fields: Vec<Field>| vec![Field::new("value", DataType::Struct(fields))];
     let cases = [
-        (switch(2, value(vec![Field::new("id", DataType::BigInt)])), "`value.id` of table `main.shop.orders_raw` is INT"),
-        (switch(2, value(vec![Field::new("note", DataType::Date)])), "`value.note` is STRING and cannot become DATE"),
-        (switch(2, value(vec![Field::new("ID", DataType::Int)])), "`value.ID` differs from another one only in case"),
+        (
+            switch(2, value(vec![Field::new("id", DataType::BigInt)])),
+            "`value.id` of table `main.shop.orders_raw` is INT",
+        ),
+        (
+            switch(2, value(vec![Field::new("note", DataType::Date)])),
+            "`value.note` is STRING and cannot become DATE",
+        ),
+        (
+            switch(2, value(vec![Field::new("ID", DataType::Int)])),
+            "`value.ID` differs from another one only in case",
+        ),
         (switch(0, Vec::new()), "generation 0 while 1 is in force"),
     ];
     for (switch, expected) in cases {
@@ -155,7 +206,10 @@ async fn a_switch_that_the_table_cannot_take_is_refused_with_the_column() {
 async fn a_zoneless_timestamp_raises_the_protocol_when_it_comes() {
     let lab = Lab::with_table().await;
     let handle = lab.open().await;
-    handle.switch(switch(2, vec![Field::new("local", DataType::TimestampNtz)])).await.unwrap();
+    handle
+        .switch(switch(2, vec![Field::new("local", DataType::TimestampNtz)]))
+        .await
+        .unwrap();
     handle.append(append(100..102)).await.unwrap();
     handle.close().await;
     let protocol = lab.entry(1).into_iter().find_map(|action| action.protocol).unwrap();
@@ -166,9 +220,20 @@ async fn a_zoneless_timestamp_raises_the_protocol_when_it_comes() {
 #[tokio::test]
 async fn a_batch_beyond_the_target_size_rolls_over_to_another_file() {
     let lab = Lab::with_table().await;
-    let handle = lab.open_with(crate::table::TableCareSettings { target_file_bytes: 1, ..quiet() }).await;
+    let handle = lab
+        .open_with(crate::table::TableCareSettings {
+            target_file_bytes: 1,
+            ..quiet()
+        })
+        .await;
     let batches = vec![rows(100..110), rows(110..120)];
-    handle.append(Append { batches, positions: at(0, 120) }).await.unwrap();
+    handle
+        .append(Append {
+            batches,
+            positions: at(0, 120),
+        })
+        .await
+        .unwrap();
     handle.close().await;
     assert_eq!(lab.data_files().len(), 2);
     assert_eq!(lab.foreign_ids().await, (100..120).collect::<Vec<_>>());
@@ -193,7 +258,12 @@ async fn statistics_bound_the_rows_that_delta_rs_finds() {
 
 #[test]
 fn other_schemes_than_a_local_folder_are_refused_with_the_reason() {
-    for (url, expected) in [("s3://bucket/w", "the scheme `s3`"), ("gs://b", "the scheme `gs`"), ("", "is empty"), ("file://host/x", "no local folder")] {
+    for (url, expected) in [
+        ("s3://bucket/w", "the scheme `s3`"),
+        ("gs://b", "the scheme `gs`"),
+        ("", "is empty"),
+        ("file://host/x", "no local folder"),
+    ] {
         let error = Warehouse::open(url).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
@@ -207,9 +277,27 @@ async fn partitions_of_one_topic_keep_positions_of_their_own() {
     let lab = Lab::with_table().await;
     let handle = lab.open().await;
     let both: Positions = at(0, 101).into_iter().chain(at(7, 5)).collect();
-    handle.append(Append { batches: vec![rows(100..101)], positions: both.clone() }).await.unwrap();
-    let raised = Positions::from([(PartitionId { topic: TOPIC.into(), partition: 7 }, Position { next_offset: 2, epoch: 1 })]);
-    handle.append(Append { batches: vec![rows(101..102)], positions: raised.clone() }).await.unwrap();
+    handle
+        .append(Append {
+            batches: vec![rows(100..101)],
+            positions: both.clone(),
+        })
+        .await
+        .unwrap();
+    let raised = Positions::from([(
+        PartitionId {
+            topic: TOPIC.into(),
+            partition: 7,
+        },
+        Position { next_offset: 2, epoch: 1 },
+    )]);
+    handle
+        .append(Append {
+            batches: vec![rows(101..102)],
+            positions: raised.clone(),
+        })
+        .await
+        .unwrap();
     handle.close().await;
     let state = lab.warehouse.read_state(&lab.name, UID).await.unwrap();
     assert_eq!(state.positions, at(0, 101).into_iter().chain(raised).collect::<Positions>());

@@ -2,6 +2,7 @@
 
 mod care;
 mod faults;
+mod faulty_store;
 mod foreign;
 mod life;
 mod races;

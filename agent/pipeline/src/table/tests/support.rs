@@ -31,7 +31,11 @@ impl Lab {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let warehouse = Warehouse::open(folder.path().to_str().unwrap()).unwrap();
-        Self { folder, warehouse, name: TableName::parse("main.shop.orders_raw").unwrap() }
+        Self {
+            folder,
+            warehouse,
+            name: TableName::parse("main.shop.orders_raw").unwrap(),
+        }
     }
 
     /// The lab with a table of version 0, one partition at offset 100.
@@ -89,7 +93,10 @@ impl Lab {
     /// Names of files under the table that pass a test, sorted.
     pub(super) fn names(&self, folder: &str, keep: impl Fn(&str) -> bool) -> Vec<String> {
         let entries = std::fs::read_dir(self.path().join(folder)).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| keep(name)).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| keep(name))
+            .collect();
         names.sort();
         names
     }
@@ -124,7 +131,13 @@ pub(super) fn ids_of_files(paths: Vec<PathBuf>) -> Vec<i32> {
             let column = value.column_by_name("id").unwrap();
             match column.data_type() {
                 Arrow::Int32 => ids.extend(column.as_primitive::<Int32Type>().iter().flatten()),
-                _ => ids.extend(column.as_primitive::<Int64Type>().iter().flatten().map(|id| i32::try_from(id).unwrap())),
+                _ => ids.extend(
+                    column
+                        .as_primitive::<Int64Type>()
+                        .iter()
+                        .flatten()
+                        .map(|id| i32::try_from(id).unwrap()),
+                ),
             }
         }
     }
@@ -134,13 +147,20 @@ pub(super) fn ids_of_files(paths: Vec<PathBuf>) -> Vec<i32> {
 
 /// Care that never becomes due.
 pub(super) fn quiet() -> TableCareSettings {
-    TableCareSettings { checkpoint_every_commits: 1_000_000, compact_at_files: 1_000_000, ..TableCareSettings::default() }
+    TableCareSettings {
+        checkpoint_every_commits: 1_000_000,
+        compact_at_files: 1_000_000,
+        ..TableCareSettings::default()
+    }
 }
 
 pub(super) fn columns() -> Vec<Field> {
     vec![
         Field::new("key", DataType::String),
-        Field::new("value", DataType::Struct(vec![Field::new("id", DataType::Int), Field::new("note", DataType::String)])),
+        Field::new(
+            "value",
+            DataType::Struct(vec![Field::new("id", DataType::Int), Field::new("note", DataType::String)]),
+        ),
         Field::new("stream_record_timestamp", DataType::Timestamp),
         Field::new("record_source", DataType::String),
         Field::new("kafka_offset", DataType::BigInt),
@@ -148,11 +168,17 @@ pub(super) fn columns() -> Vec<Field> {
 }
 
 pub(super) fn source() -> SourceIdentity {
-    SourceIdentity { cluster_id: Some("c-1".into()), topic_ids: BTreeMap::from([(TOPIC.into(), "t-1".into())]) }
+    SourceIdentity {
+        cluster_id: Some("c-1".into()),
+        topic_ids: BTreeMap::from([(TOPIC.into(), "t-1".into())]),
+    }
 }
 
 pub(super) fn partition(number: i32) -> PartitionId {
-    PartitionId { topic: TOPIC.into(), partition: number }
+    PartitionId {
+        topic: TOPIC.into(),
+        partition: number,
+    }
 }
 
 pub(super) fn at(number: i32, next_offset: i64) -> Positions {
@@ -165,14 +191,27 @@ pub(super) fn rows(ids: std::ops::Range<i32>) -> RecordBatch {
     let value = StructArray::new(Fields::from(vec![ArrowField::new("id", Arrow::Int32, true)]), vec![id], None);
     let offsets: ArrayRef = Arc::new(Int64Array::from_iter_values(ids.clone().map(i64::from)));
     let source: ArrayRef = Arc::new(StringArray::from_iter_values(ids.map(|_| "stream")));
-    RecordBatch::try_from_iter([("kafka_offset", offsets), ("value", Arc::new(value) as ArrayRef), ("record_source", source)]).unwrap()
+    RecordBatch::try_from_iter([
+        ("kafka_offset", offsets),
+        ("value", Arc::new(value) as ArrayRef),
+        ("record_source", source),
+    ])
+    .unwrap()
 }
 
 /// An append of rows whose ids are the offsets of partition 0.
 pub(super) fn append(ids: std::ops::Range<i32>) -> Append {
-    Append { positions: at(0, i64::from(ids.end)), batches: vec![rows(ids)] }
+    Append {
+        positions: at(0, i64::from(ids.end)),
+        batches: vec![rows(ids)],
+    }
 }
 
 pub(super) fn switch(generation: u64, columns: Vec<Field>) -> Switch {
-    Switch { generation, columns, positions: Positions::new(), source: source() }
+    Switch {
+        generation,
+        columns,
+        positions: Positions::new(),
+        source: source(),
+    }
 }

@@ -15,7 +15,10 @@ async fn a_table_goes_to_the_trash_and_comes_back_with_its_rows() {
         lab.warehouse.trash(&lab.name, UID).await.unwrap();
     }
     assert!(lab.warehouse.in_trash(UID).await.unwrap());
-    assert!(matches!(lab.warehouse.read_state(&lab.name, UID).await, Err(TableError::Gone { .. })));
+    assert!(matches!(
+        lab.warehouse.read_state(&lab.name, UID).await,
+        Err(TableError::Gone { .. })
+    ));
     for _ in 0..2 {
         lab.warehouse.restore(&lab.name, UID).await.unwrap();
     }
@@ -31,17 +34,30 @@ async fn the_name_is_free_at_once_and_a_taken_name_refuses_the_restore() {
     let mut second = lab.new_table();
     second.stream_uid = "second".into();
     lab.warehouse.create(second).await.unwrap();
-    assert!(matches!(lab.warehouse.restore(&lab.name, UID).await, Err(TableError::Exists { .. })));
+    assert!(matches!(
+        lab.warehouse.restore(&lab.name, UID).await,
+        Err(TableError::Exists { .. })
+    ));
     lab.warehouse.trash(&lab.name, UID).await.unwrap();
-    assert_eq!(lab.warehouse.read_state(&lab.name, "second").await.unwrap().version, 0, "another stream's table is left alone");
+    assert_eq!(
+        lab.warehouse.read_state(&lab.name, "second").await.unwrap().version,
+        0,
+        "another stream's table is left alone"
+    );
     assert!(lab.warehouse.in_trash(UID).await.unwrap());
 }
 
 #[tokio::test]
 async fn an_altered_table_of_ours_can_still_be_trashed() {
     let lab = Lab::with_table().await;
-    lab.write_foreign(1, &[serde_json::json!({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [], "writerFeatures": ["odd"]}})]);
-    assert!(matches!(lab.warehouse.read_state(&lab.name, UID).await, Err(TableError::Altered { .. })));
+    lab.write_foreign(
+        1,
+        &[serde_json::json!({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [], "writerFeatures": ["odd"]}})],
+    );
+    assert!(matches!(
+        lab.warehouse.read_state(&lab.name, UID).await,
+        Err(TableError::Altered { .. })
+    ));
     lab.warehouse.trash(&lab.name, UID).await.unwrap();
     assert!(lab.warehouse.in_trash(UID).await.unwrap());
 }

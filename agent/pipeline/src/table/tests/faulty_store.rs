@@ -1,0 +1,148 @@
+//! A store that counts what is read, and fails where a test says.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+
+use crate::table::store::local::LocalStore;
+use crate::table::store::{EntryOutcome, FileFacts, Listed, MoveOutcome, NewFile, RandomRead, TableStore};
+
+/// What happens at the next write of a log entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EntryFault {
+    /// It fails and is not there.
+    FailsBefore,
+    /// It fails and is there.
+    FailsAfter,
+    /// It fails, is there, and the next look at the log fails too.
+    FailsAfterAndCannotBeRead,
+}
+
+/// A local store with faults and counts.
+#[derive(Debug)]
+pub(super) struct FaultyStore {
+    inner: LocalStore,
+    entry_fault: Mutex<Option<EntryFault>>,
+    unreadable_looks: AtomicUsize,
+    failing_creates: AtomicUsize,
+    reads: AtomicUsize,
+    opens: AtomicUsize,
+    unsynced: bool,
+}
+
+impl FaultyStore {
+    pub(super) fn new(inner: LocalStore) -> Arc<Self> {
+        Arc::new(Self::with_sync(inner, true))
+    }
+
+    /// A store that does not wait for the disk: for scenarios of very many commits.
+    pub(super) fn unsynced(inner: LocalStore) -> Arc<Self> {
+        Arc::new(Self::with_sync(inner, false))
+    }
+
+    fn with_sync(inner: LocalStore, synced: bool) -> Self {
+        Self {
+            inner,
+            unsynced: !synced,
+            entry_fault: Mutex::new(None),
+            unreadable_looks: AtomicUsize::new(0),
+            failing_creates: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
+            opens: AtomicUsize::new(0),
+        }
+    }
+
+    fn create_entry(&self, folder: &str, name: &str, bytes: &[u8]) -> io::Result<EntryOutcome> {
+        let path = format!("{folder}/{name}");
+        let mut file = std::fs::File::create_new(self.inner.location(&path))?;
+        io::Write::write_all(&mut file, bytes)?;
+        Ok(EntryOutcome::Written(self.inner.facts(&path)?.unwrap()))
+    }
+
+    pub(super) fn fail_next_entry(&self, fault: EntryFault) {
+        *self.entry_fault.lock().unwrap() = Some(fault);
+    }
+
+    pub(super) fn fail_creates(&self, count: usize) {
+        self.failing_creates.store(count, Ordering::SeqCst);
+    }
+
+    /// Files read since the last call.
+    pub(super) fn take_reads(&self) -> usize {
+        self.reads.swap(0, Ordering::SeqCst) + self.opens.swap(0, Ordering::SeqCst)
+    }
+
+    fn count_down(counter: &AtomicUsize) -> bool {
+        counter
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            .is_ok()
+    }
+}
+
+impl TableStore for FaultyStore {
+    fn location(&self, path: &str) -> String {
+        self.inner.location(path)
+    }
+
+    fn read(&self, path: &str) -> io::Result<Option<Bytes>> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        self.inner.read(path)
+    }
+
+    fn open(&self, path: &str) -> io::Result<Option<Arc<dyn RandomRead>>> {
+        self.opens.fetch_add(1, Ordering::SeqCst);
+        self.inner.open(path)
+    }
+
+    fn facts(&self, path: &str) -> io::Result<Option<FileFacts>> {
+        if Self::count_down(&self.unreadable_looks) {
+            return Err(io::Error::other("the disk does not answer"));
+        }
+        self.inner.facts(path)
+    }
+
+    fn create(&self, path: &str) -> io::Result<Box<dyn NewFile>> {
+        if Self::count_down(&self.failing_creates) {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        self.inner.create(path)
+    }
+
+    fn list(&self, folder: &str, visit: &mut dyn FnMut(Listed<'_>)) -> io::Result<bool> {
+        self.inner.list(folder, visit)
+    }
+
+    fn delete(&self, path: &str) -> io::Result<()> {
+        self.inner.delete(path)
+    }
+
+    fn create_folder(&self, folder: &str) -> io::Result<()> {
+        self.inner.create_folder(folder)
+    }
+
+    fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome> {
+        self.inner.move_folder(from, to)
+    }
+
+    fn delete_folder(&self, folder: &str) -> io::Result<()> {
+        self.inner.delete_folder(folder)
+    }
+
+    fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
+        let fault = self.entry_fault.lock().unwrap().take();
+        let failure = || Err(io::Error::other("the answer was lost"));
+        match fault {
+            None if self.unsynced => self.create_entry(folder, name, bytes),
+            None => self.inner.write_entry(folder, name, bytes, previous),
+            Some(EntryFault::FailsBefore) => failure(),
+            Some(EntryFault::FailsAfter) => self.inner.write_entry(folder, name, bytes, previous).and_then(|_| failure()),
+            Some(EntryFault::FailsAfterAndCannotBeRead) => {
+                self.inner.write_entry(folder, name, bytes, previous)?;
+                self.unreadable_looks.store(1, Ordering::SeqCst);
+                failure()
+            }
+        }
+    }
+}
