@@ -97,7 +97,7 @@ pub fn show_path(column: &str, path: &[SchemaStep]) -> String {
 
 /// One reason why a schema text cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{problem} at {} (found {found}); {remedy}", shown_location(.location))]
+#[error("{} (found {found}); {remedy}", self.placed())]
 pub struct SchemaProblem {
     /// Where in the text: a JSON pointer, empty for the whole.
     pub location: String,
@@ -114,21 +114,20 @@ pub struct SchemaProblem {
 impl SchemaProblem {
     /// The problem as a violation of the attribute that holds the text.
     pub fn violation(&self, field: impl Into<String>) -> Violation {
-        let problem = format!("{} at {}", self.problem, shown_location(&self.location));
         Violation {
             field: field.into(),
             value: self.found.clone(),
-            problem,
+            problem: self.placed(),
             remedy: self.remedy.clone(),
         }
     }
-}
 
-fn shown_location(location: &str) -> String {
-    if location.is_empty() {
-        "the root".into()
-    } else {
-        format!("`{location}`")
+    /// What is wrong, and where.
+    pub(crate) fn placed(&self) -> String {
+        match self.location.as_str() {
+            "" => format!("{} at the root", self.problem),
+            location => format!("{} at `{location}`", self.problem),
+        }
     }
 }
 

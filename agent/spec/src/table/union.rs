@@ -1,5 +1,7 @@
 //! One type that holds the values of two versions of a schema.
 
+use std::collections::HashMap;
+
 use crate::path::kind;
 use crate::types::{DataType, Field};
 use crate::violation::Violation;
@@ -9,8 +11,13 @@ pub(super) fn union(old: &DataType, new: &DataType, at: &str) -> Result<DataType
     match (old, new) {
         (DataType::Struct(old_fields), DataType::Struct(new_fields)) => {
             let mut fields = old_fields.clone();
+            let places: HashMap<&str, usize> = old_fields
+                .iter()
+                .enumerate()
+                .map(|(index, field)| (field.name.as_str(), index))
+                .collect();
             for new_field in new_fields {
-                match fields.iter_mut().find(|field| field.name == new_field.name) {
+                match places.get(new_field.name.as_str()).and_then(|index| fields.get_mut(*index)) {
                     Some(field) => {
                         let inner = format!("{at}.{}", field.name);
                         field.data_type = union(&field.data_type, &new_field.data_type, &inner)?;

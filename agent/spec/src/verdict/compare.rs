@@ -2,6 +2,8 @@
 //!
 //! The list of what may change is closed: a field is added or removed, INT becomes BIGINT, required becomes optional.
 
+use std::collections::HashMap;
+
 use super::{Findings, Kind};
 use crate::path::kind;
 use crate::schema::{ParsedSchema, SchemaPath, SchemaStep, show_path};
@@ -119,30 +121,25 @@ impl<'a> Comparison<'a, '_> {
     }
 
     fn compare_fields(&mut self, path: &mut SchemaPath, known: Known<'_>, fields: &[Field]) {
-        let (ever, last, table) = (fields_of(known.ever), fields_of(known.last), fields_of(known.table));
+        let (ever, last, table) = (Names::of(known.ever), Names::of(known.last), Names::of(known.table));
         for field in fields {
             path.push(SchemaStep::Field(field.name.clone()));
-            let twin = ever
-                .iter()
-                .chain(table)
-                .find(|old| old.name != field.name && same_but_for_case(&old.name, &field.name));
-            if let Some(twin) = twin {
-                let text = format!("differs only in case from `{}`, and a table has one column for both", twin.name);
+            if let Some(twin) = ever.twin(&field.name).or(table.twin(&field.name)) {
+                let text = format!("differs only in case from `{twin}`, and a table has one column for both");
                 self.refuse(path, text, "keep the spelling, or choose another name");
             } else {
+                let name = &field.name;
                 let below = Known {
-                    ever: named(ever, field),
-                    last: named(last, field),
-                    table: named(table, field),
+                    ever: ever.named(name),
+                    last: last.named(name),
+                    table: table.named(name),
                 };
                 self.compare_field(path, below, &field.data_type);
             }
             path.pop();
         }
-        for removed in last
-            .iter()
-            .filter(|old| !fields.iter().any(|field| same_but_for_case(&field.name, &old.name)))
-        {
+        let new = Names::of_fields(fields);
+        for removed in fields_of(known.last).iter().filter(|old| !new.has_spelling(&old.name)) {
             path.push(SchemaStep::Field(removed.name.clone()));
             self.change(path, Kind::Removed, "removed: its column stays and is null in new rows".into());
             path.pop();
@@ -153,17 +150,22 @@ impl<'a> Comparison<'a, '_> {
         if !self.requirement_holds(path, known) {
             return;
         }
-        if known.ever.is_none() && known.table.is_none() {
-            return self.change(
-                path,
-                Kind::Added,
-                format!("added, {}: null in rows that are already in the table", kind(new)),
-            );
-        }
+        let added = match (known.ever, known.last, known.table) {
+            (None, _, None) => {
+                return self.change(
+                    path,
+                    Kind::Added,
+                    format!("added, {}: null in rows that are already in the table", kind(new)),
+                );
+            }
+            (_, Some(_), _) => None,
+            (None, None, Some(_)) => Some("added, {}: fills a column that the table has already"),
+            (Some(_), None, _) => Some("added again, {}: fills the column it had"),
+        };
         let refusals = self.findings.refusal_count();
         self.compare(path, known, new);
-        if known.last.is_none() && self.findings.refusal_count() == refusals {
-            self.change(path, Kind::Added, format!("added again, {}: fills the column it had", kind(new)));
+        if let (Some(text), true) = (added, self.findings.refusal_count() == refusals) {
+            self.change(path, Kind::Added, text.replace("{}", &kind(new)));
         }
     }
 
@@ -201,12 +203,36 @@ fn fields_of(data_type: Option<&DataType>) -> &[Field] {
     }
 }
 
-fn named<'t>(fields: &'t [Field], wanted: &Field) -> Option<&'t DataType> {
-    fields.iter().find(|field| field.name == wanted.name).map(|field| &field.data_type)
-}
+/// A struct's fields by name. Names in one struct differ in more than case.
+struct Names<'t>(HashMap<String, &'t Field>);
 
-fn same_but_for_case(left: &str, right: &str) -> bool {
-    left.to_lowercase() == right.to_lowercase()
+impl<'t> Names<'t> {
+    fn of(data_type: Option<&'t DataType>) -> Self {
+        Self::of_fields(fields_of(data_type))
+    }
+
+    fn of_fields(fields: &'t [Field]) -> Self {
+        Self(fields.iter().map(|field| (field.name.to_lowercase(), field)).collect())
+    }
+
+    fn named(&self, name: &str) -> Option<&'t DataType> {
+        self.0
+            .get(&name.to_lowercase())
+            .filter(|field| field.name == name)
+            .map(|field| &field.data_type)
+    }
+
+    /// The name that differs from `name` only in case.
+    fn twin(&self, name: &str) -> Option<&'t str> {
+        self.0
+            .get(&name.to_lowercase())
+            .filter(|field| field.name != name)
+            .map(|field| field.name.as_str())
+    }
+
+    fn has_spelling(&self, name: &str) -> bool {
+        self.0.contains_key(&name.to_lowercase())
+    }
 }
 
 /// True when `path` leads to a struct.

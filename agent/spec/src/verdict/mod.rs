@@ -9,7 +9,7 @@ mod exclusions;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings
         Err(_) if last == new => return None,
         Err(problems) => {
             for problem in problems {
-                let text = format!("the new schema is refused: {}", problem.violation("").problem);
+                let text = format!("the new schema is refused: {}", problem.placed());
                 findings.refuse(show_path(column, &problem.path), text, &problem.remedy);
             }
             return None;
@@ -176,27 +176,31 @@ enum Kind {
 #[derive(Default)]
 struct Findings {
     changes: Vec<(Kind, Finding)>,
+    change_by_path: HashMap<String, usize>,
     reasons: Vec<Finding>,
+    refused_paths: HashSet<String>,
 }
 
 impl Findings {
     fn change(&mut self, path: String, kind: Kind, text: String) {
-        let finding = Finding {
-            path,
-            text,
-            remedy: String::new(),
-        };
-        match self.changes.iter_mut().find(|(_, known)| known.path == finding.path) {
-            Some(known) => {
-                let text = format!("{}; {}", known.1.text, finding.text);
-                known.1.text = text;
-            }
-            None => self.changes.push((kind, finding)),
+        let known = self.change_by_path.get(&path).and_then(|index| self.changes.get_mut(*index));
+        if let Some((_, known)) = known {
+            known.text = format!("{}; {text}", known.text);
+            return;
         }
+        self.change_by_path.insert(path.clone(), self.changes.len());
+        self.changes.push((
+            kind,
+            Finding {
+                path,
+                text,
+                remedy: String::new(),
+            },
+        ));
     }
 
     fn refuse(&mut self, path: String, text: String, remedy: &str) {
-        if !self.reasons.iter().any(|known| known.path == path) {
+        if self.refused_paths.insert(path.clone()) {
             self.reasons.push(Finding {
                 path,
                 text,

@@ -137,3 +137,12 @@ fn required_members_are_kept_apart_from_the_type() {
     let paths: Vec<String> = parsed.required.iter().map(|path| show_path("value", path)).collect();
     assert_eq!(paths, ["value.l", "value.l[].x", "value.m", "value.m{}.z"]);
 }
+
+#[test]
+fn a_member_is_required_when_every_alternative_requires_it() {
+    let branch = |required: &str| format!(r#"{{"type":"object","required":[{required}],"properties":{{"x":{{}},"y":{{}}}}}}"#);
+    let text = object_with(&format!(r#"{{"oneOf":[{},{}]}}"#, branch(r#""x","y""#), branch(r#""y""#)));
+    let parsed = parse(&text).expect("legal");
+    let paths: Vec<String> = parsed.required.iter().map(|path| show_path("value", path)).collect();
+    assert_eq!(paths, ["value.a.y"]);
+}
