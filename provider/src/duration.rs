@@ -82,7 +82,7 @@ fn nanoseconds(number: &str, unit: u64) -> Option<u64> {
     let mut share = unit;
     for digit in fraction.chars() {
         let digit = u64::from(digit.to_digit(10)?);
-        if share % 10 != 0 && digit != 0 {
+        if !share.is_multiple_of(10) && digit != 0 {
             return None;
         }
         share /= 10;

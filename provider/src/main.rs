@@ -20,3 +20,6 @@ const ADDRESS: &str = "registry.terraform.io/featurestore/featurestore";
 fn main() -> ExitCode {
     tfplugin::serve::serve(ADDRESS, provider::FeaturestoreProvider::new())
 }
+
+#[cfg(test)]
+mod tests;

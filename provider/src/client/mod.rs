@@ -48,7 +48,7 @@ impl AgentClient {
     pub(crate) fn new(endpoint: &Endpoint, token: Option<MetadataValue<Ascii>>, request_timeout: Duration, retries_max: u32) -> Self {
         let channel = endpoint.clone().connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true).connect_lazy();
         Self {
-            endpoint: endpoint.uri().to_string(),
+            endpoint: endpoint.uri().to_string().trim_end_matches('/').to_owned(),
             channel,
             token,
             request_timeout,

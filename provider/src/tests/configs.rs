@@ -115,7 +115,13 @@ fn typed(kind: &Type, json: &Json) -> Value {
     if json.as_str() == Some(UNKNOWN) {
         return Value::UNKNOWN;
     }
-    let elements = |element: &Type| json.as_array().expect("a JSON array").iter().map(|it| typed(element, it)).collect::<Vec<_>>();
+    let elements = |element: &Type| {
+        json.as_array()
+            .expect("a JSON array")
+            .iter()
+            .map(|it| typed(element, it))
+            .collect::<Vec<_>>()
+    };
     match (kind, json) {
         (_, Json::Null) => Value::Null,
         (Type::Bool, _) => Value::Bool(json.as_bool().expect("a truth value")),
@@ -123,9 +129,12 @@ fn typed(kind: &Type, json: &Json) -> Value {
         (Type::String, _) => Value::string(json.as_str().expect("a text")),
         (Type::List(element), _) => Value::List(elements(element)),
         (Type::Set(element), _) => Value::Set(elements(element)),
-        (Type::Map(element), _) => {
-            Value::map(json.as_object().expect("a JSON object").iter().map(|(key, it)| (key, typed(element, it))))
-        }
+        (Type::Map(element), _) => Value::map(
+            json.as_object()
+                .expect("a JSON object")
+                .iter()
+                .map(|(key, it)| (key, typed(element, it))),
+        ),
         (Type::Object(attributes), _) => {
             let given = json.as_object().expect("a JSON object");
             for name in given.keys() {

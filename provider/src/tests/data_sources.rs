@@ -10,8 +10,19 @@ use super::configs::kafka_stream;
 async fn a_stream_is_read_with_its_status() {
     let bench = Bench::start().await;
     let stored = bench.applied(&kafka_stream()).await;
-    let read = bench.read_data("featurestore_stream", &json!({ "name": "main.payments.cards" })).await.expect("it is there");
-    for path in ["id", "description", "source_config", "schema_config", "ingestion_config.tags", "state", "operations"] {
+    let read = bench
+        .read_data("featurestore_stream", &json!({ "name": "main.payments.cards" }))
+        .await
+        .expect("it is there");
+    for path in [
+        "id",
+        "description",
+        "source_config",
+        "schema_config",
+        "ingestion_config.tags",
+        "state",
+        "operations",
+    ] {
         assert_eq!(read.dig(path), stored.state.dig(path), "{path}");
     }
     assert_eq!(read.dig("status.table.rows"), &Value::from(1234_i64));
@@ -22,7 +33,10 @@ async fn a_stream_is_read_with_its_status() {
 #[tokio::test]
 async fn a_stream_that_is_not_there_is_an_error() {
     let bench = Bench::start().await;
-    let refused = bench.read_data("featurestore_stream", &json!({ "name": "main.payments.none" })).await.expect_err("nothing there");
+    let refused = bench
+        .read_data("featurestore_stream", &json!({ "name": "main.payments.none" }))
+        .await
+        .expect_err("nothing there");
     assert!(refused.contains("Not Found"), "{refused}");
 }
 

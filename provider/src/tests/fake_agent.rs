@@ -102,8 +102,15 @@ impl World {
             Some(Fault::Refuse(code, message)) => Err(Status::new(code, message)),
             Some(Fault::RateLimit(advice)) => {
                 let retry_after = prost_types::Duration::try_from(advice).ok();
-                let detail = v1::ErrorDetail { retry_after, ..Default::default() };
-                Err(featurestore_proto::convert::status_with_detail(Code::ResourceExhausted, "too many requests", &detail))
+                let detail = v1::ErrorDetail {
+                    retry_after,
+                    ..Default::default()
+                };
+                Err(featurestore_proto::convert::status_with_detail(
+                    Code::ResourceExhausted,
+                    "too many requests",
+                    &detail,
+                ))
             }
             other => Ok(other),
         }
@@ -119,6 +126,7 @@ impl World {
 pub(crate) struct FakeAgent {
     world: Arc<Mutex<World>>,
     endpoint: String,
+    leave: Option<tokio::sync::oneshot::Sender<()>>,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -143,8 +151,29 @@ impl FakeAgent {
             .add_service(StreamServiceServer::new(services.clone()))
             .add_service(ConnectionServiceServer::new(services.clone()))
             .add_service(AgentServiceServer::new(services));
-        let server = tokio::spawn(async move { router.serve_with_incoming(incoming).await.expect("the server runs") });
-        Self { world, endpoint, server }
+        let (leave, left) = tokio::sync::oneshot::channel::<()>();
+        let until_left = async move {
+            // A dropped sender is the end as well.
+            let _ = left.await;
+        };
+        let server = tokio::spawn(async move {
+            router
+                .serve_with_incoming_shutdown(incoming, until_left)
+                .await
+                .expect("the server runs")
+        });
+        Self {
+            world,
+            endpoint,
+            leave: Some(leave),
+            server,
+        }
+    }
+
+    /// Closes its port and its connections, and comes back when that is done.
+    pub(crate) async fn leave(&mut self) {
+        self.leave.take();
+        (&mut self.server).await.expect("the server ends");
     }
 
     /// Where it listens.
@@ -189,7 +218,10 @@ impl AgentService for Services {
         let agent = v1::GetAgentResponse {
             version: "0.1.0".to_owned(),
             capabilities: vec!["schema.json".to_owned(), "kafka.subscribe".to_owned()],
-            trash_retention: Some(prost_types::Duration { seconds: 7 * 86_400, nanos: 0 }),
+            trash_retention: Some(prost_types::Duration {
+                seconds: 7 * 86_400,
+                nanos: 0,
+            }),
             principal: "admin".to_owned(),
         };
         answer(fault, agent)
@@ -198,7 +230,14 @@ impl AgentService for Services {
 
 /// A schema configuration with one JSON Schema for the payload.
 pub(crate) fn json_payload(text: &str) -> v1::SchemaConfig {
-    let schema = v1::DirectSchema { schema: Some(v1::direct_schema::Schema::JsonSchema(text.to_owned())) };
-    let direct = v1::DirectSchemas { key_schema: None, payload_schema: Some(schema) };
-    v1::SchemaConfig { config: Some(v1::schema_config::Config::DirectSchemas(direct)) }
+    let schema = v1::DirectSchema {
+        schema: Some(v1::direct_schema::Schema::JsonSchema(text.to_owned())),
+    };
+    let direct = v1::DirectSchemas {
+        key_schema: None,
+        payload_schema: Some(schema),
+    };
+    v1::SchemaConfig {
+        config: Some(v1::schema_config::Config::DirectSchemas(direct)),
+    }
 }

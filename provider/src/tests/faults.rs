@@ -70,7 +70,9 @@ async fn a_refresh_that_cannot_look_is_an_error_and_never_gone() {
     ] {
         let bench = Bench::with(json!({ "max_retries": 1 })).await;
         let stored = bench.applied(&plain_stream()).await;
-        bench.agent.fail("GetStream", [Fault::Refuse(code, "no"), Fault::Refuse(code, "no")]);
+        bench
+            .agent
+            .fail("GetStream", [Fault::Refuse(code, "no"), Fault::Refuse(code, "no")]);
         let refused = bench.try_refresh(&stored).await.expect_err("it could not look");
         assert!(refused.contains(words), "{code:?}: {refused}");
     }
@@ -81,7 +83,9 @@ async fn an_absent_agent_is_named_with_its_address_and_reason() {
     let bench = Bench::with(json!({ "max_retries": 0 })).await;
     let stored = bench.applied(&plain_stream()).await;
     let endpoint = bench.agent.endpoint().to_owned();
-    let planned = bench.plan(Some(&stored), &with(plain_stream(), "/operations/paused", json!(true))).await;
+    let planned = bench
+        .plan(Some(&stored), &with(plain_stream(), "/operations/paused", json!(true)))
+        .await;
     let destroy = bench.plan_destroy(&stored).await;
     let bench = bench.without_agent().await;
     let mut refusals = vec![bench.try_refresh(&stored).await.expect_err("nobody there")];
@@ -97,7 +101,9 @@ async fn an_absent_agent_is_named_with_its_address_and_reason() {
 #[tokio::test]
 async fn retries_end_at_their_bound() {
     let bench = Bench::with(json!({ "max_retries": 2, "plan_checks": "off" })).await;
-    bench.agent.fail("CreateStream", vec![Fault::Refuse(Code::Unavailable, "starting"); 9]);
+    bench
+        .agent
+        .fail("CreateStream", vec![Fault::Refuse(Code::Unavailable, "starting"); 9]);
     let outcome = bench.apply(None, &plain_stream()).await;
     assert!(outcome.has_errors() && outcome.stored.is_none());
     assert_eq!(bench.agent.count("CreateStream"), 3);

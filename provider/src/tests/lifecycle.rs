@@ -18,16 +18,24 @@ async fn a_created_stream_plans_nothing_and_is_imported_to_the_same() {
         assert_eq!(stored.state.get("state"), &Value::string("ACTIVE"));
         assert_eq!(stored.state.get("id"), &Value::string("uid-1"));
         let refreshed = bench.refreshed(&stored).await;
-        assert_eq!(bench.plan(Some(&refreshed), &config).await.action, Action::NoOp);
+        assert_eq!(bench.plan(Some(&refreshed), &config).await.action(), Action::NoOp);
         let imported = bench.import(NAME).await.expect("the stream is there");
-        assert_eq!(bench.plan(Some(&imported), &config).await.action, Action::NoOp, "an import plans nothing");
+        assert_eq!(
+            bench.plan(Some(&imported), &config).await.action(),
+            Action::NoOp,
+            "an import plans nothing"
+        );
     }
 }
 
 #[tokio::test]
 async fn importing_what_is_not_there_is_an_error() {
     let bench = Bench::start().await;
-    for (id, words) in [("main.payments.none", "no stream"), ("cards", "three"), ("Main.payments.cards", "upper-case")] {
+    for (id, words) in [
+        ("main.payments.none", "no stream"),
+        ("cards", "three"),
+        ("Main.payments.cards", "upper-case"),
+    ] {
         let refused = bench.import(id).await.expect_err("nothing to import");
         assert!(refused.contains(words), "{id}: {refused}");
     }
@@ -40,7 +48,10 @@ async fn creating_what_exists_is_an_error_with_a_ready_import_block() {
     let outcome = bench.apply(None, &plain_stream()).await;
     assert!(outcome.stored.is_none());
     let words = outcome.words();
-    assert!(words.contains("import {\n  to = featurestore_stream.cards\n  id = \"main.payments.cards\"\n}"), "{words}");
+    assert!(
+        words.contains("import {\n  to = featurestore_stream.cards\n  id = \"main.payments.cards\"\n}"),
+        "{words}"
+    );
 }
 
 #[tokio::test]
@@ -51,7 +62,11 @@ async fn creating_waits_for_a_stream_of_that_name_to_be_gone() {
     bench.agent.world().looks_until_gone = Some(1);
     let outcome = bench.apply(None, &plain_stream()).await;
     assert!(outcome.stored.is_some(), "{}", outcome.words());
-    assert_eq!(bench.agent.count("CreateStream"), 3, "the first stream, the refused one, the repeated one");
+    assert_eq!(
+        bench.agent.count("CreateStream"),
+        3,
+        "the first stream, the refused one, the repeated one"
+    );
 }
 
 #[tokio::test]
@@ -71,10 +86,16 @@ async fn a_stream_that_is_not_ready_in_time_is_kept_with_a_warning_that_says_why
     let outcome = bench.apply(None, &config).await;
     assert!(!outcome.has_errors(), "an error would taint it");
     let words = outcome.words();
-    assert!(words.contains("Stream Not Ready Yet") && words.contains("broker:9092 refuses connections"), "{words}");
+    assert!(
+        words.contains("Stream Not Ready Yet") && words.contains("broker:9092 refuses connections"),
+        "{words}"
+    );
     let stored = outcome.stored.expect("it is kept");
     assert_eq!(stored.state.get("state"), &Value::string("PROVISIONING"));
-    assert_eq!(bench.plan(Some(&bench.refreshed(&stored).await), &config).await.action, Action::NoOp);
+    assert_eq!(
+        bench.plan(Some(&bench.refreshed(&stored).await), &config).await.action(),
+        Action::NoOp
+    );
 }
 
 #[tokio::test]
@@ -157,6 +178,8 @@ async fn an_update_waits_until_the_new_definition_is_in_force() {
     let stored = bench.applied(&plain_stream()).await;
     bench.agent.world().looks_until_ready = 2;
     let looks = bench.agent.count("GetStream");
-    bench.applied_over(&stored, &with(plain_stream(), "/excluded_columns", json!(["value.card"]))).await;
+    bench
+        .applied_over(&stored, &with(plain_stream(), "/excluded_columns", json!(["value.card"])))
+        .await;
     assert!(bench.agent.count("GetStream") >= looks + 2);
 }

@@ -21,10 +21,14 @@ async fn silence_at_plan_is_a_warning_an_error_or_nothing_as_the_user_says() {
         let bench = Bench::with(json!({ "plan_checks": plan_checks })).await;
         let stored = bench.applied(&plain_stream()).await;
         bench.agent.fail("CheckStream", silence());
-        let create = bench.plan(None, &with(plain_stream(), "/name", json!("main.payments.others"))).await;
+        let create = bench
+            .plan(None, &with(plain_stream(), "/name", json!("main.payments.others")))
+            .await;
         bench.agent.world().faults.clear();
         bench.agent.fail("CheckStream", silence());
-        let update = bench.plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER))).await;
+        let update = bench
+            .plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER)))
+            .await;
         for planned in [&create, &update] {
             let words = planned.words();
             assert_eq!(words.contains("Plan Not Checked By The Agent"), warns, "{plan_checks}: {words}");
@@ -41,7 +45,7 @@ async fn a_plan_that_changes_nothing_asks_nobody() {
     let bench = Bench::with(json!({ "plan_checks": "required" })).await;
     let stored = bench.applied(&plain_stream()).await;
     let before = bench.agent.world().calls.len();
-    assert_eq!(bench.plan(Some(&stored), &plain_stream()).await.action, Action::NoOp);
+    assert_eq!(bench.plan(Some(&stored), &plain_stream()).await.action(), Action::NoOp);
     assert_eq!(bench.agent.world().calls.len(), before);
 }
 
@@ -49,9 +53,15 @@ async fn a_plan_that_changes_nothing_asks_nobody() {
 async fn an_incompatible_schema_is_refused_offline_too() {
     let bench = Bench::with(json!({ "plan_checks": "off" })).await;
     let stored = bench.applied(&plain_stream()).await;
-    let planned = bench.plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_NARROWED))).await;
+    let planned = bench
+        .plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_NARROWED)))
+        .await;
     assert!(planned.has_errors());
-    assert!(planned.words().contains("value.amount: BIGINT → INT narrows"), "{}", planned.words());
+    assert!(
+        planned.words().contains("value.amount: BIGINT → INT narrows"),
+        "{}",
+        planned.words()
+    );
     let path = planned.error_path();
     assert_eq!(path, "schema_config.direct_schemas.payload_schema.json_schema");
 }
@@ -62,8 +72,14 @@ async fn the_agents_memory_of_earlier_schemas_decides() {
     let stored = bench.applied(&with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER))).await;
     let stored = bench.applied_over(&stored, &plain_stream()).await;
     let other_type = SCHEMA_WIDER.replace(r#""note":{"type":"string"}"#, r#""note":{"type":"boolean"}"#);
-    let planned = bench.plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(other_type))).await;
-    assert!(planned.has_errors() && planned.words().contains("value.note"), "{}", planned.words());
+    let planned = bench
+        .plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(other_type)))
+        .await;
+    assert!(
+        planned.has_errors() && planned.words().contains("value.note"),
+        "{}",
+        planned.words()
+    );
 }
 
 #[tokio::test]
@@ -75,7 +91,9 @@ async fn what_the_agent_cannot_do_yet_is_an_error_in_the_plan_at_its_attribute()
         problem: "this agent cannot filter records yet".to_owned(),
         remedy: "leave the filter out".to_owned(),
     }];
-    let planned = bench.plan(None, &with(plain_stream(), "/record_type_filter", json!("value.amount > 0"))).await;
+    let planned = bench
+        .plan(None, &with(plain_stream(), "/record_type_filter", json!("value.amount > 0")))
+        .await;
     assert!(planned.words().contains("Not Available On This Agent"), "{}", planned.words());
     assert_eq!(planned.error_path(), "record_type_filter");
 }
@@ -84,16 +102,21 @@ async fn what_the_agent_cannot_do_yet_is_an_error_in_the_plan_at_its_attribute()
 async fn excluding_a_column_says_that_old_rows_keep_it() {
     let bench = Bench::start().await;
     let stored = bench.applied(&plain_stream()).await;
-    let planned = bench.plan(Some(&stored), &with(plain_stream(), "/excluded_columns", json!(["value.card"]))).await;
+    let planned = bench
+        .plan(Some(&stored), &with(plain_stream(), "/excluded_columns", json!(["value.card"])))
+        .await;
     let words = planned.words();
-    assert!(words.contains("`value.card`") && words.contains("1,234 rows") && words.contains("keep their values"), "{words}");
+    assert!(
+        words.contains("`value.card`") && words.contains("1,234 rows") && words.contains("keep their values"),
+        "{words}"
+    );
 }
 
 #[tokio::test]
 async fn an_unconfigured_provider_plans_without_a_word_what_needs_no_agent() {
     let bench = Bench::with(json!({ "endpoint": UNKNOWN })).await;
     let planned = bench.plan(None, &plain_stream()).await;
-    assert_eq!((planned.action, planned.words().as_str()), (Action::Create, ""));
+    assert_eq!((planned.action(), planned.words().as_str()), (Action::Create, ""));
 }
 
 #[tokio::test]
@@ -101,6 +124,6 @@ async fn a_schema_known_only_at_apply_is_planned_in_place_and_says_so() {
     let bench = Bench::start().await;
     let stored = bench.applied(&plain_stream()).await;
     let planned = bench.plan(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(UNKNOWN))).await;
-    assert_eq!(planned.action, Action::Update);
+    assert_eq!(planned.action(), Action::Update);
     assert!(planned.words().contains("plan again"), "{}", planned.words());
 }

@@ -31,8 +31,14 @@ fn what_a_provider_block_may_say() {
         (json!({ "ca_file": "/etc/ca.pem" }), "TLS"),
         (json!({ "endpoint": "agent:7070" }), "does not start with"),
         (json!({ "endpoint": "http://agent:7070/v1" }), "has a path"),
-        (json!({ "endpoint": "http://agent.internal:7070", "token": "secret" }), "Token Over Plain HTTP"),
-        (json!({ "endpoint": "http://127.0.0.1.example.com", "token_command": ["pass"] }), "Token Over Plain HTTP"),
+        (
+            json!({ "endpoint": "http://agent.internal:7070", "token": "secret" }),
+            "Token Over Plain HTTP",
+        ),
+        (
+            json!({ "endpoint": "http://127.0.0.1.example.com", "token_command": ["pass"] }),
+            "Token Over Plain HTTP",
+        ),
         (json!({ "token": "a", "token_command": ["pass"] }), "not both"),
         (json!({ "token_command": [] }), "empty"),
         (json!({ "request_timeout": "1ms" }), "out of range"),
@@ -51,9 +57,16 @@ fn what_a_provider_block_may_say() {
 
 #[test]
 fn the_environment_fills_in_what_the_block_leaves_out() {
-    let far = [("FEATURESTORE_ENDPOINT", "http://agent.internal:7070"), ("FEATURESTORE_TOKEN", "secret")];
+    let far = [
+        ("FEATURESTORE_ENDPOINT", "http://agent.internal:7070"),
+        ("FEATURESTORE_TOKEN", "secret"),
+    ];
     assert!(refusal(&json!({}), &far).is_some_and(|said| said.contains("Token Over Plain HTTP")));
-    assert_eq!(refusal(&json!({ "endpoint": "http://127.0.0.1:7070" }), &far), None, "the block wins");
+    assert_eq!(
+        refusal(&json!({ "endpoint": "http://127.0.0.1:7070" }), &far),
+        None,
+        "the block wins"
+    );
     assert_eq!(refusal(&json!({}), &[("FEATURESTORE_ENDPOINT", "")]), None, "empty is not set");
 }
 

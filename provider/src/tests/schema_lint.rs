@@ -8,9 +8,18 @@ use crate::provider::FeaturestoreProvider;
 
 fn schemas() -> Vec<(String, Schema)> {
     let provider = FeaturestoreProvider::new();
-    let resources = provider.resources().into_iter().map(|it| (format!("resource {}", it.type_name()), it.schema()));
-    let data_sources = provider.data_sources().into_iter().map(|it| (format!("data source {}", it.type_name()), it.schema()));
-    resources.chain(data_sources).chain([("provider".to_owned(), provider.schema())]).collect()
+    let resources = provider
+        .resources()
+        .into_iter()
+        .map(|it| (format!("resource {}", it.type_name()), it.schema()));
+    let data_sources = provider
+        .data_sources()
+        .into_iter()
+        .map(|it| (format!("data source {}", it.type_name()), it.schema()));
+    resources
+        .chain(data_sources)
+        .chain([("provider".to_owned(), provider.schema())])
+        .collect()
 }
 
 fn walk(attributes: &Attributes, path: &str, visit: &mut dyn FnMut(&str, &str, &tfplugin::schema::attribute::Attribute)) {
@@ -28,10 +37,17 @@ fn every_attribute_is_well_named_described_and_says_what_a_change_costs() {
     for (of, schema) in schemas() {
         assert!(schema.description.ends_with('.'), "{of} has no description in sentences");
         walk(&schema.attributes, &of, &mut |path, name, attribute| {
-            assert!(name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_'), "{path}: odd name");
+            assert!(
+                name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_'),
+                "{path}: odd name"
+            );
             assert!(attribute.description.ends_with('.'), "{path}: a description is made of sentences");
             let costs = attribute.description.contains("\n\n");
-            assert_eq!(costs, of.starts_with("resource"), "{path}: a resource's attribute, and no other, says what a change costs");
+            assert_eq!(
+                costs,
+                of.starts_with("resource"),
+                "{path}: a resource's attribute, and no other, says what a change costs"
+            );
             assert!(!(attribute.replaces && attribute.stands_alone), "{path}: replaces and stands alone");
         });
     }
@@ -51,7 +67,10 @@ fn a_data_source_asks_for_a_name_at_most() {
 
 #[test]
 fn the_stream_has_timeouts_and_an_id_that_outlives_changes() {
-    let (_, stream) = schemas().into_iter().find(|(of, _)| of == "resource featurestore_stream").expect("the resource");
+    let (_, stream) = schemas()
+        .into_iter()
+        .find(|(of, _)| of == "resource featurestore_stream")
+        .expect("the resource");
     assert!(stream.attributes.contains_key("timeouts"));
     assert!(stream.attributes["id"].keeps_prior && stream.attributes["id"].mode == Mode::Computed);
 }

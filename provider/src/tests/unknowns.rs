@@ -17,7 +17,10 @@ fn pointers(prefix: &str, json: &Json, found: &mut Vec<String>) {
 
 fn full(base: Json) -> Json {
     let own = [
-        ("/operations", json!({ "paused": false, "flush_interval": "1s", "on_data_loss": "fail" })),
+        (
+            "/operations",
+            json!({ "paused": false, "flush_interval": "1s", "on_data_loss": "fail" }),
+        ),
         ("/schema_update_policy", json!("reject")),
         ("/on_destroy", json!("delete")),
         ("/deletion_protection", json!(false)),
@@ -40,7 +43,7 @@ async fn every_attribute_may_be_unknown_in_a_create_and_in_an_update() {
             assert!(!said.has_errors(), "{pointer}: {}", said.words());
             let create = bench.plan(None, &config).await;
             assert!(!create.has_errors(), "{pointer}: {}", create.words());
-            assert_eq!(create.action, Action::Create);
+            assert_eq!(create.action(), Action::Create);
             let update = bench.plan(Some(&stored), &config).await;
             assert!(!update.words().contains("bug"), "{pointer}: {}", update.words());
         }
@@ -55,13 +58,17 @@ async fn everything_may_be_unknown_at_once() {
         config[name] = json!(UNKNOWN);
     }
     assert_eq!(bench.validate(&config).await.words(), "");
-    assert_eq!(bench.plan(None, &config).await.action, Action::Create);
+    assert_eq!(bench.plan(None, &config).await.action(), Action::Create);
 }
 
 #[tokio::test]
 async fn what_is_known_is_judged_beside_the_unknown() {
     let bench = Bench::start().await;
-    let config = with(plain_stream(), "/schema_config/direct_schemas/payload_schema/json_schema", json!(UNKNOWN));
+    let config = with(
+        plain_stream(),
+        "/schema_config/direct_schemas/payload_schema/json_schema",
+        json!(UNKNOWN),
+    );
     let config = with(config, "/excluded_columns", json!(["value.perhaps"]));
     assert_eq!(bench.validate(&config).await.words(), "", "the path may exist");
     let said = bench.validate(&with(config, "/name", json!("cards"))).await;
@@ -76,6 +83,6 @@ async fn every_attribute_of_a_connection_may_be_unknown() {
     for pointer in all {
         let config = with(connection(), &pointer, json!(UNKNOWN));
         assert!(!bench.validate_connection(&config).await.has_errors(), "{pointer}");
-        assert_eq!(bench.plan_connection(None, &config).await.action, Action::Create, "{pointer}");
+        assert_eq!(bench.plan_connection(None, &config).await.action(), Action::Create, "{pointer}");
     }
 }

@@ -45,6 +45,14 @@ pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
             found.push(nothing(&format!("kafka.{reference}"), &problem, "leave one of them"));
         }
     }
+    let passwords = [kafka.get("password_wo"), kafka.get("password_secret")];
+    if kafka.get("sasl_mechanism").is_present() && passwords.iter().all(|it| it.is_null()) {
+        found.push(nothing(
+            "kafka.password_secret",
+            "the mechanism needs a password",
+            "set `password_wo` or `password_secret`",
+        ));
+    }
     if found.is_empty() {
         let declared = Declaration::read(config);
         let model = match convert::connection_to_spec(&declared.connection) {

@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn texts_that_mean_the_same_are_equal_and_no_others() {
-        let cases: [(fn(&str, &str) -> bool, &str, &str, bool); 10] = [
+        type Same = fn(&str, &str) -> bool;
+        let cases: [(Same, &str, &str, bool); 10] = [
             (same_names, "a,b", " b , a ", true),
             (same_names, "a,b", "a", false),
             (same_names, "a", "A", false),

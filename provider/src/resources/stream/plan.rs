@@ -229,7 +229,7 @@ impl StreamResource {
     ) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
         let request = v1::CheckStreamRequest {
             stream: Some(declared.stream.clone()),
-            operations: Some(declared.operations.clone()),
+            operations: Some(declared.operations),
             as_new,
         };
         consult(

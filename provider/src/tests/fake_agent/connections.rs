@@ -37,7 +37,12 @@ impl ConnectionService for Services {
         connection.uid = format!("uid-{}", world.next());
         connection.generation = 1;
         world.connections.insert(connection.name.clone(), connection.clone());
-        answer(fault, v1::CreateConnectionResponse { connection: Some(connection) })
+        answer(
+            fault,
+            v1::CreateConnectionResponse {
+                connection: Some(connection),
+            },
+        )
     }
 
     async fn get_connection(&self, request: Request<v1::GetConnectionRequest>) -> Result<Response<v1::GetConnectionResponse>, Status> {
@@ -45,7 +50,12 @@ impl ConnectionService for Services {
         let fault = world.arrive("GetConnection", &request)?;
         let name = request.into_inner().name;
         let connection = world.connections.get(&name).cloned().ok_or_else(|| not_found(&name))?;
-        answer(fault, v1::GetConnectionResponse { connection: Some(connection) })
+        answer(
+            fault,
+            v1::GetConnectionResponse {
+                connection: Some(connection),
+            },
+        )
     }
 
     async fn list_connections(&self, _: Request<v1::ListConnectionsRequest>) -> Result<Response<v1::ListConnectionsResponse>, Status> {
@@ -91,7 +101,13 @@ impl ConnectionService for Services {
         let mut world = self.world();
         let fault = world.arrive("CheckConnection", &request)?;
         let missing_capabilities = world.missing_capabilities.clone();
-        answer(fault, v1::CheckConnectionResponse { violations: Vec::new(), missing_capabilities })
+        answer(
+            fault,
+            v1::CheckConnectionResponse {
+                violations: Vec::new(),
+                missing_capabilities,
+            },
+        )
     }
 
     async fn test_connection(&self, _: Request<v1::TestConnectionRequest>) -> Result<Response<v1::TestConnectionResponse>, Status> {

@@ -9,7 +9,10 @@ use tonic::{Code, Request, Response, Status};
 use super::{Kept, Services, World, answer, shuffle};
 
 fn moment(seconds: u64) -> Option<prost_types::Timestamp> {
-    Some(prost_types::Timestamp { seconds: 1_796_000_000 + i64::try_from(seconds).unwrap_or_default(), nanos: 0 })
+    Some(prost_types::Timestamp {
+        seconds: 1_796_000_000 + i64::try_from(seconds).unwrap_or_default(),
+        nanos: 0,
+    })
 }
 
 fn not_found(name: &str) -> Status {
@@ -27,8 +30,11 @@ fn direct(spec: &StreamSpec) -> Option<&DirectSchemas> {
 fn judge(kept: &Kept, stream: &v1::Stream) -> Option<Verdict> {
     let prior = convert::stream_to_spec(kept.record.stream.as_ref()?).ok()?;
     let planned = convert::stream_to_spec(stream).ok()?;
-    let history: Vec<DirectSchemas> =
-        kept.history.iter().map(|direct| convert::direct_schemas_to_spec(direct, "").expect("a sound history")).collect();
+    let history: Vec<DirectSchemas> = kept
+        .history
+        .iter()
+        .map(|direct| convert::direct_schemas_to_spec(direct, "").expect("a sound history"))
+        .collect();
     Some(verdict(&UpdateQuestion {
         history: &history,
         table_columns: None,
@@ -70,11 +76,18 @@ impl World {
             bytes: 45_678,
             version: Some(9),
             create_time: moment(number),
-            trash_retention: Some(prost_types::Duration { seconds: 7 * 86_400, nanos: 0 }),
+            trash_retention: Some(prost_types::Duration {
+                seconds: 7 * 86_400,
+                nanos: 0,
+            }),
             ..Default::default()
         };
         let looks = self.looks_until_ready;
-        let state = self.first_state.unwrap_or(if looks > 0 { v1::StreamState::Provisioning } else { v1::StreamState::Active });
+        let state = self.first_state.unwrap_or(if looks > 0 {
+            v1::StreamState::Provisioning
+        } else {
+            v1::StreamState::Active
+        });
         let status = v1::StreamStatus {
             uid: format!("uid-{number}"),
             generation: 1,
@@ -93,8 +106,17 @@ impl World {
         };
         let history = history_of(&stream);
         let name = stream.name.clone();
-        let record = v1::StreamRecord { stream: Some(stream), operations: Some(defaults), status: Some(status) };
-        let kept = Kept { record: record.clone(), request_id: request_id.to_owned(), history, looks_until_ready: looks };
+        let record = v1::StreamRecord {
+            stream: Some(stream),
+            operations: Some(defaults),
+            status: Some(status),
+        };
+        let kept = Kept {
+            record: record.clone(),
+            request_id: request_id.to_owned(),
+            history,
+            looks_until_ready: looks,
+        };
         self.streams.insert(name, kept);
         record
     }
@@ -175,16 +197,30 @@ impl StreamService for Services {
         let number = world.next();
         let kept = world.streams.get_mut(&wanted.name).ok_or_else(|| not_found(&wanted.name))?;
         if kept.request_id == request.request_id {
-            return answer(fault, v1::UpdateStreamResponse { record: Some(kept.record.clone()) });
+            return answer(
+                fault,
+                v1::UpdateStreamResponse {
+                    record: Some(kept.record.clone()),
+                },
+            );
         }
         let generation = kept.record.status.as_ref().map(|status| status.generation).unwrap_or_default();
         if request.generation != 0 && request.generation != generation {
-            return Err(Status::aborted(format!("generation {generation} is in force, not {}", request.generation)));
+            return Err(Status::aborted(format!(
+                "generation {generation} is in force, not {}",
+                request.generation
+            )));
         }
         if let Some(Verdict::Refused { reasons }) = judge(kept, &wanted) {
-            let detail =
-                v1::ErrorDetail { verdict: Some(convert::verdict_from_spec(&Verdict::Refused { reasons })), ..Default::default() };
-            return Err(convert::status_with_detail(Code::FailedPrecondition, "the schema is not compatible", &detail));
+            let detail = v1::ErrorDetail {
+                verdict: Some(convert::verdict_from_spec(&Verdict::Refused { reasons })),
+                ..Default::default()
+            };
+            return Err(convert::status_with_detail(
+                Code::FailedPrecondition,
+                "the schema is not compatible",
+                &detail,
+            ));
         }
         let stream = kept.record.stream.as_mut().expect("a stream");
         for path in &mask {
@@ -202,7 +238,12 @@ impl StreamService for Services {
         if looks == 0 {
             status.observed_generation = status.generation;
         }
-        answer(fault, v1::UpdateStreamResponse { record: Some(kept.record.clone()) })
+        answer(
+            fault,
+            v1::UpdateStreamResponse {
+                record: Some(kept.record.clone()),
+            },
+        )
     }
 
     async fn set_stream_operations(
@@ -222,7 +263,12 @@ impl StreamService for Services {
         let paused = operations.paused.unwrap_or(false);
         status.state = if paused { v1::StreamState::Paused } else { v1::StreamState::Active }.into();
         kept.record.operations = Some(operations);
-        answer(fault, v1::SetStreamOperationsResponse { record: Some(kept.record.clone()) })
+        answer(
+            fault,
+            v1::SetStreamOperationsResponse {
+                record: Some(kept.record.clone()),
+            },
+        )
     }
 
     async fn restart_stream(&self, request: Request<v1::RestartStreamRequest>) -> Result<Response<v1::RestartStreamResponse>, Status> {
@@ -235,7 +281,12 @@ impl StreamService for Services {
             return Err(Status::aborted("another generation is in force"));
         }
         status.state = v1::StreamState::Active.into();
-        answer(fault, v1::RestartStreamResponse { record: Some(kept.record.clone()) })
+        answer(
+            fault,
+            v1::RestartStreamResponse {
+                record: Some(kept.record.clone()),
+            },
+        )
     }
 
     async fn delete_stream(&self, request: Request<v1::DeleteStreamRequest>) -> Result<Response<v1::DeleteStreamResponse>, Status> {
@@ -267,7 +318,9 @@ impl StreamService for Services {
             Err(violations) => violations,
         };
         let existing = if request.as_new { None } else { world.streams.get(&stream.name) };
-        let verdict = existing.and_then(|kept| judge(kept, &stream)).map(|verdict| convert::verdict_from_spec(&verdict));
+        let verdict = existing
+            .and_then(|kept| judge(kept, &stream))
+            .map(|verdict| convert::verdict_from_spec(&verdict));
         let response = v1::CheckStreamResponse {
             violations: violations.iter().map(convert::violation_from_spec).collect(),
             missing_capabilities: world.missing_capabilities.clone(),
