@@ -41,9 +41,12 @@ impl Operation {
 pub(super) struct Commit<'a> {
     /// What it is.
     pub operation: Operation,
-    /// The actions for the table as it is now; called again when another writer was faster. Nothing if there is none any more.
-    pub actions: &'a dyn Fn(&LoadedTable) -> Result<Option<Vec<Action>>, TableError>,
+    /// The actions for the table as it is now; called again when another writer was faster.
+    pub actions: &'a dyn Fn(&LoadedTable) -> Result<Actions, TableError>,
 }
+
+/// The actions of a commit; nothing if there is nothing to commit any more.
+pub(super) type Actions = Option<Vec<Action>>;
 
 /// A random id for one commit.
 pub(super) fn new_commit_id() -> String {

@@ -4,11 +4,11 @@
 //! one commit and one care job of a table are under way, and the care job never makes a commit itself.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use super::care::{self, CareJob, CareResult};
 use super::commit::{Commit, Operation, commit, probe};
@@ -41,7 +41,7 @@ pub(super) struct Committer {
     care_jobs: Arc<Semaphore>,
     state: watch::Sender<TableState>,
     job: Option<JoinHandle<CareResult>>,
-    stopping: Arc<AtomicBool>,
+    stopping: CancellationToken,
     care_not_before: Option<Instant>,
     swept: Option<Instant>,
     /// Whether the last look found the table as it should be: what someone else dropped or altered is not cared for.
@@ -51,7 +51,7 @@ pub(super) struct Committer {
 impl Committer {
     /// A committer that publishes to that state.
     pub(super) fn new(files: TableFiles, settings: TableCareSettings, care_jobs: Arc<Semaphore>, state: watch::Sender<TableState>) -> Self {
-        let stopping = Arc::new(AtomicBool::new(false));
+        let stopping = CancellationToken::new();
         Self {
             files,
             settings,
@@ -80,7 +80,7 @@ impl Committer {
                 self.start_care(table);
             }
         }
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.cancel();
         if let Some(job) = self.job.take()
             && let Ok(CareResult::Compacted { outputs, .. }) = job.await
         {
@@ -141,7 +141,7 @@ impl Committer {
         let Some(job) = CareJob::due(table, &self.settings, sweep_due) else {
             return;
         };
-        let (files, jobs, stopping) = (self.files.clone(), Arc::clone(&self.care_jobs), Arc::clone(&self.stopping));
+        let (files, jobs, stopping) = (self.files.clone(), Arc::clone(&self.care_jobs), self.stopping.clone());
         self.job = Some(tokio::spawn(async move {
             // The semaphore is never closed, and a job that panics is a failed one.
             let Ok(_permit) = jobs.acquire_owned().await else {

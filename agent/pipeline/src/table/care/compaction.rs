@@ -3,10 +3,10 @@
 //! Invariant: the commit is made only while every input is live, so a row is never in the table twice or lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use stream_spec::types::Field;
+use tokio_util::sync::CancellationToken;
 
 use super::CareResult;
 use crate::table::commit::{Commit, Operation, commit};
@@ -32,7 +32,7 @@ pub(in crate::table) struct Compaction {
 
 impl Compaction {
     /// Writes the new files.
-    pub(super) fn run(self, files: &TableFiles, stopping: &AtomicBool) -> Result<CareResult, TableError> {
+    pub(super) fn run(self, files: &TableFiles, stopping: &CancellationToken) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
         // An output may grow beyond the target by a batch; it is never split for that.
         let mut writer = DataFileWriter::new(
@@ -51,7 +51,7 @@ impl Compaction {
             let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(source, options).map_err(failed)?;
             let reader = builder.with_batch_size(batch_rows(input)).build().map_err(failed)?;
             for batch in reader {
-                if stopping.load(Ordering::Relaxed) {
+                if stopping.is_cancelled() {
                     return Ok(CareResult::Stopped);
                 }
                 let batch = batch.map_err(|error| files.failed("compacting files", error))?;

@@ -6,8 +6,9 @@
 pub(super) mod compaction;
 pub(super) mod sweep;
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::limits::{CHECKPOINT_ACTIONS_PER_COMMIT, CHECKPOINT_EVERY_COMMITS_MAX};
 use super::log::actions::Add;
@@ -67,7 +68,7 @@ impl CareJob {
     }
 
     /// Does the work on the calling thread.
-    pub(super) fn run(self, files: &TableFiles, now_ms: i64, stopping: &AtomicBool) -> CareResult {
+    pub(super) fn run(self, files: &TableFiles, now_ms: i64, stopping: &CancellationToken) -> CareResult {
         let result = match self {
             Self::Checkpoint { version, history } => {
                 write_checkpoint(files, version, before(now_ms, history)).map(CareResult::Checkpointed)

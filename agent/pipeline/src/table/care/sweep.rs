@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use super::{CareResult, before};
 use crate::table::TableError;
@@ -21,14 +22,14 @@ use crate::table::store::table_files::{LOG_FOLDER, TableFiles};
 use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
 
 /// Sweeps a table.
-pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &AtomicBool) -> Result<CareResult, TableError> {
+pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &CancellationToken) -> Result<CareResult, TableError> {
     let steps: [&dyn Fn() -> Result<(), TableError>; 3] = [
         &|| sweep_log(files, now_ms, history),
         &|| sweep_temporary(files, LOG_FOLDER, now_ms).and_then(|()| sweep_temporary(files, "", now_ms)),
         &|| sweep_orphans(files, now_ms),
     ];
     for step in steps {
-        if stopping.load(Ordering::Relaxed) {
+        if stopping.is_cancelled() {
             return Ok(CareResult::Stopped);
         }
         step()?;

@@ -1,10 +1,10 @@
 //! Care: what a table of many commits looks like, to us, to delta-rs, and after a crash of any job.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 use stream_spec::types::{DataType, Field};
+use tokio_util::sync::CancellationToken;
 
 use super::faulty_store::FaultyStore;
 use super::support::{Lab, UID, append, at, columns, quiet, switch};
@@ -205,7 +205,7 @@ async fn compaction_of_ten() -> (Lab, LoadedTable, CareJob) {
 }
 
 fn run(lab: &Lab, job: CareJob) -> CareResult {
-    job.run(&lab.files(), clock::now_ms(), &AtomicBool::new(false))
+    job.run(&lab.files(), clock::now_ms(), &CancellationToken::new())
 }
 
 #[tokio::test]
@@ -247,10 +247,9 @@ async fn a_compaction_of_which_an_input_was_removed_is_dropped() {
 #[tokio::test]
 async fn a_compaction_that_is_asked_to_stop_leaves_nothing() {
     let (lab, _table, job) = compaction_of_ten().await;
-    assert!(matches!(
-        job.run(&lab.files(), clock::now_ms(), &AtomicBool::new(true)),
-        CareResult::Stopped
-    ));
+    let stopping = CancellationToken::new();
+    stopping.cancel();
+    assert!(matches!(job.run(&lab.files(), clock::now_ms(), &stopping), CareResult::Stopped));
     assert_eq!(lab.names("", |name| name != "_delta_log").len(), 10);
 }
 

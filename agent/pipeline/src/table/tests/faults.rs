@@ -19,7 +19,7 @@ async fn faulty_lab() -> (Lab, Arc<FaultyStore>) {
 async fn a_commit_that_landed_though_an_error_was_reported_is_found_by_its_id() {
     let (lab, store) = faulty_lab().await;
     let handle = lab.open().await;
-    store.fail_next_entry(EntryFault::FailsAfter);
+    store.fail_next_entry(EntryFault::Written);
     assert_eq!(handle.append(append(100..105)).await.unwrap(), 1);
     assert_eq!(handle.append(append(105..107)).await.unwrap(), 2);
     handle.close().await;
@@ -30,7 +30,7 @@ async fn a_commit_that_landed_though_an_error_was_reported_is_found_by_its_id() 
 async fn a_commit_that_failed_leaves_nothing_and_can_be_made_again() {
     let (lab, store) = faulty_lab().await;
     let handle = lab.open().await;
-    store.fail_next_entry(EntryFault::FailsBefore);
+    store.fail_next_entry(EntryFault::NotWritten);
     assert!(matches!(handle.append(append(100..105)).await, Err(TableError::Storage { .. })));
     assert!(lab.data_files().is_empty());
     assert_eq!(handle.state().borrow().positions, at(0, 100));
@@ -43,10 +43,10 @@ async fn a_commit_that_failed_leaves_nothing_and_can_be_made_again() {
 async fn a_commit_of_unknown_outcome_is_settled_before_the_next_one() {
     let (lab, store) = faulty_lab().await;
     let handle = lab.open().await;
-    store.fail_next_entry(EntryFault::FailsAfterAndCannotBeRead);
+    store.fail_next_entry(EntryFault::WrittenAndUnreadable);
     assert!(matches!(handle.append(append(100..105)).await, Err(TableError::Storage { .. })));
     assert_eq!(handle.append(append(100..105)).await.unwrap(), 1, "repeated exactly: it is there");
-    store.fail_next_entry(EntryFault::FailsAfterAndCannotBeRead);
+    store.fail_next_entry(EntryFault::WrittenAndUnreadable);
     assert!(matches!(handle.append(append(105..108)).await, Err(TableError::Storage { .. })));
     handle.probe().await.unwrap();
     assert_eq!(handle.state().borrow().positions, at(0, 108), "a probe settles it");
@@ -64,7 +64,7 @@ async fn a_commit_that_landed_is_in_the_table_even_if_the_table_was_altered_righ
         2,
         &[serde_json::json!({"txn": {"appId": format!("fs/{UID}/orders/0/0"), "version": 900}})],
     );
-    store.fail_next_entry(EntryFault::FailsAfter);
+    store.fail_next_entry(EntryFault::Written);
     assert_eq!(handle.append(append(100..105)).await.unwrap(), 1);
     assert_eq!(lab.data_files().len(), 1, "its file is not taken for that of a failed commit");
     assert!(matches!(handle.append(append(105..106)).await, Err(TableError::Altered { .. })));
@@ -88,12 +88,12 @@ async fn version_0_whose_answer_was_lost_is_the_table() {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());
     lab.warehouse = Warehouse::with_store(store.clone());
-    store.fail_next_entry(EntryFault::FailsBefore);
+    store.fail_next_entry(EntryFault::NotWritten);
     assert!(matches!(
         lab.warehouse.create(lab.new_table()).await,
         Err(TableError::Storage { .. })
     ));
-    store.fail_next_entry(EntryFault::FailsAfter);
+    store.fail_next_entry(EntryFault::Written);
     assert_eq!(lab.warehouse.create(lab.new_table()).await.unwrap().version, 0);
 }
 
@@ -102,7 +102,7 @@ async fn a_process_that_ended_between_data_file_and_entry_loses_and_repeats_noth
     let (lab, store) = faulty_lab().await;
     let handle = lab.open().await;
     // The data file is durable, the entry is not: what a killed process leaves. The handle is dropped without closing.
-    store.fail_next_entry(EntryFault::FailsAfterAndCannotBeRead);
+    store.fail_next_entry(EntryFault::WrittenAndUnreadable);
     assert!(handle.append(append(100..105)).await.is_err());
     drop(handle);
     let handle = lab.open().await;

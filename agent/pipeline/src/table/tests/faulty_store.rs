@@ -13,11 +13,11 @@ use crate::table::store::{EntryOutcome, FileFacts, Listed, MoveOutcome, NewFile,
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryFault {
     /// It fails and is not there.
-    FailsBefore,
+    NotWritten,
     /// It fails and is there.
-    FailsAfter,
+    Written,
     /// It fails, is there, and the next look at the log fails too.
-    FailsAfterAndCannotBeRead,
+    WrittenAndUnreadable,
 }
 
 /// A local store with faults and counts.
@@ -136,9 +136,9 @@ impl TableStore for FaultyStore {
         match fault {
             None if self.unsynced => self.create_entry(folder, name, bytes),
             None => self.inner.write_entry(folder, name, bytes, previous),
-            Some(EntryFault::FailsBefore) => failure(),
-            Some(EntryFault::FailsAfter) => self.inner.write_entry(folder, name, bytes, previous).and_then(|_| failure()),
-            Some(EntryFault::FailsAfterAndCannotBeRead) => {
+            Some(EntryFault::NotWritten) => failure(),
+            Some(EntryFault::Written) => self.inner.write_entry(folder, name, bytes, previous).and_then(|_| failure()),
+            Some(EntryFault::WrittenAndUnreadable) => {
                 self.inner.write_entry(folder, name, bytes, previous)?;
                 self.unreadable_looks.store(1, Ordering::SeqCst);
                 failure()

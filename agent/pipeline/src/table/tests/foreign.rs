@@ -6,6 +6,9 @@ use super::support::{Lab, UID, append, at, columns};
 use crate::table::log::actions::Metadata;
 use crate::table::{TableError, schema};
 
+/// A name or expected text, and the line that another writer commits.
+type Case = (&'static str, fn(&Lab) -> Value);
+
 fn metadata(lab: &Lab, change: impl FnOnce(&mut Metadata)) -> Value {
     let mut metadata = lab.entry(0).into_iter().find_map(|action| action.meta_data).unwrap();
     change(&mut metadata);
@@ -36,7 +39,7 @@ async fn after_foreign(lines: impl FnOnce(&Lab) -> Vec<Value>) -> (Lab, Result<i
 
 #[tokio::test]
 async fn comments_added_columns_and_other_applications_are_lived_with() {
-    let cases: Vec<(&str, fn(&Lab) -> Value)> = vec![
+    let cases: Vec<Case> = vec![
         ("a comment", |lab| {
             with_schema(lab, |schema| schema["fields"][0]["metadata"] = json!({"comment": "who"}))
         }),
@@ -70,7 +73,7 @@ async fn comments_added_columns_and_other_applications_are_lived_with() {
 
 #[tokio::test]
 async fn what_makes_appends_wrong_stops_the_stream_and_says_what_it_was() {
-    let cases: Vec<(&str, fn(&Lab) -> Value)> = vec![
+    let cases: Vec<Case> = vec![
         ("it is another table", |lab| {
             metadata(lab, |metadata| metadata.id = "another".into())
         }),
