@@ -179,3 +179,47 @@ fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameEr
     }
     Ok((catalog.len(), catalog.len() + 1 + schema.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_name_says_what_is_wrong_with_it() {
+        let long = format!("main.shop.{}", "a".repeat(NAME_PART_BYTES_MAX + 1));
+        for (text, expected) in [
+            ("", "the name has 1 part, not three"),
+            ("main.orders", "the name has 2 parts, not three"),
+            ("main.shop.orders.raw", "the name has 4 parts, not three"),
+            ("main..orders", "the schema is empty"),
+            ("main.shop.Orders", "the last part holds the upper-case letter 'O'"),
+            ("main.shop.../etc", "the name has 5 parts, not three"),
+            ("main.shop.a/b", "the last part holds the character '/'"),
+            ("main.shop.a b", "the last part holds the character ' '"),
+            ("main.shop.ordérs", "the last part holds the character 'é'"),
+            ("main._delta_log.orders", "the schema starts with `_`"),
+            ("_trash.shop.orders", "the catalog starts with `_`"),
+            ("system.shop.orders", "the catalog `system` belongs to the agent"),
+            (&long, "the last part is 256 bytes long, more than 255"),
+        ] {
+            assert_eq!(TableName::parse(text).expect_err(text).problem, expected, "{text}");
+            assert_eq!(StreamName::parse(text).expect_err(text).problem, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_connection_name_is_letters_digits_underscore_and_hyphen() {
+        for (text, expected) in [
+            ("Payments_kafka-2", None),
+            ("", Some("the name is empty")),
+            ("a.b", Some("the name holds '.'")),
+            ("a/b", Some("the name holds '/'")),
+        ] {
+            assert_eq!(
+                ConnectionName::parse(text).err().map(|error| error.problem).as_deref(),
+                expected,
+                "{text}"
+            );
+        }
+    }
+}

@@ -185,15 +185,6 @@ impl DirectSchemas {
             Side::Payload => self.payload.as_ref(),
         }
     }
-
-    /// These schemas after an update that sends `sent`: a side that is not sent stays (product part U2).
-    pub fn updated_by(&self, sent: &Self) -> Self {
-        let side = |side| sent.side(side).or(self.side(side)).cloned();
-        Self {
-            key: side(Side::Key),
-            payload: side(Side::Payload),
-        }
-    }
 }
 
 /// One schema as the user wrote it.

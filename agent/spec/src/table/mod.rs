@@ -104,11 +104,6 @@ pub fn widened(before: &[Field], after: &[Field]) -> Vec<String> {
     paths
 }
 
-/// The types of both sides as the schemas give them; a side without a schema is a plain string.
-pub fn side_types(schemas: &DirectSchemas) -> Result<(DataType, DataType), Vec<Violation>> {
-    union_of_sides(std::slice::from_ref(schemas))
-}
-
 /// Takes paths out of columns; answers the paths that cannot be taken out, and why.
 pub(crate) fn without(columns: &mut [Field], excluded: &BTreeSet<String>) -> Vec<(String, PathError)> {
     let mut refused = Vec::new();

@@ -95,12 +95,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Json> {
     match parsed {
         Ok(json) => Some(json),
         Err(error) => {
-            problems.add_shown(
-                "",
-                format!("the schema is not JSON: {error}"),
-                text.to_owned(),
-                "write a JSON object",
-            );
+            problems.add_shown("", "the schema is not JSON", text.to_owned(), format!("mend the text: {error}"));
             None
         }
     }
