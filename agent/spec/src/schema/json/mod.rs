@@ -45,14 +45,17 @@ impl Problems {
 
     /// Adds a problem whose finding is words rather than JSON.
     fn add_shown(&mut self, location: &str, problem: impl Into<String>, found: String, remedy: impl Into<String>) {
-        if self.0.len() >= SCHEMA_PROBLEMS_MAX {
+        let problem = problem.into();
+        // A definition is read once per reference to it; what is wrong with it is said once.
+        let said = self.0.iter().any(|known| known.location == location && known.problem == problem);
+        if said || self.0.len() >= SCHEMA_PROBLEMS_MAX {
             return;
         }
         let path: SchemaPath = pointer::schema_path(location);
         self.0.push(SchemaProblem {
             location: location.to_owned(),
             path,
-            problem: problem.into(),
+            problem,
             found: shortened(&found),
             remedy: remedy.into(),
         });

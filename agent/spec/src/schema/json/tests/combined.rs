@@ -146,3 +146,9 @@ fn a_member_is_required_when_every_alternative_requires_it() {
     let paths: Vec<String> = parsed.required.iter().map(|path| show_path("value", path)).collect();
     assert_eq!(paths, ["value.a.y"]);
 }
+
+#[test]
+fn a_broken_definition_is_reported_once() {
+    let text = r##"{"type":"object","properties":{"a":{"$ref":"#/$defs/M"},"b":{"$ref":"#/$defs/M"}},"$defs":{"M":{"type":"money"}}}"##;
+    check_refused(text, "/$defs/M/type", "unsupported type 'money'");
+}
