@@ -2,7 +2,7 @@
 //!
 //! Prints `FILE: agree N of M`, then each disagreement as input, expected answer and ours.
 
-#[path = "../tests/oracle/mod.rs"]
+#[path = "../tests/suite/oracle/mod.rs"]
 mod oracle;
 
 use std::path::Path;

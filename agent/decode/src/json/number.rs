@@ -14,7 +14,7 @@ pub(super) enum Number {
         start: usize,
         end: usize,
     },
-    NotANumber,
+    Nan,
     Infinity,
     NegativeInfinity,
 }
@@ -95,7 +95,7 @@ impl Cursor<'_> {
     /// A value that begins with no character of plain JSON.
     pub(super) fn unusual(&mut self, unit: Unit) -> Result<(Token, Number), MisfitReason> {
         match ascii(unit) {
-            b'N' => self.expect_word(b"NaN", 1).map(|()| (Token::Float, Number::NotANumber)),
+            b'N' => self.expect_word(b"NaN", 1).map(|()| (Token::Float, Number::Nan)),
             b'I' => self.expect_word(b"Infinity", 1).map(|()| (Token::Float, Number::Infinity)),
             b'+' => {
                 let unit = self.next_unit()?;

@@ -60,7 +60,7 @@ impl Tokenizer<'_> {
     pub(super) fn number_text(&self) -> &str {
         match self.number() {
             Number::Digits { start, end } => std::str::from_utf8(self.cursor.slice(start, end)).unwrap_or_default(),
-            Number::NotANumber | Number::Infinity | Number::NegativeInfinity => "",
+            Number::Nan | Number::Infinity | Number::NegativeInfinity => "",
         }
     }
 
@@ -68,7 +68,7 @@ impl Tokenizer<'_> {
     pub(super) fn double(&self) -> f64 {
         match self.number() {
             Number::Digits { .. } => self.number_text().parse().unwrap_or(f64::NAN),
-            Number::NotANumber => f64::NAN,
+            Number::Nan => f64::NAN,
             Number::Infinity => f64::INFINITY,
             Number::NegativeInfinity => f64::NEG_INFINITY,
         }

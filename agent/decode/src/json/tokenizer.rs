@@ -109,7 +109,7 @@ impl<'a> Tokenizer<'a> {
             behind_name: Token::End,
             text_is_open: false,
             text: TextPlace::EMPTY,
-            number: Number::NotANumber,
+            number: Number::Nan,
         }
     }
 

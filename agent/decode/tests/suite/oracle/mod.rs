@@ -3,7 +3,7 @@
 //! Shared by the test that asserts them and the example that lists disagreements. `ddl` reads the schema, `render` writes
 //! our columns the way the answers are written.
 
-mod ddl;
+pub(crate) mod ddl;
 mod render;
 
 use std::path::Path;
@@ -12,6 +12,8 @@ use base64::Engine;
 use serde_json::Value;
 use stream_decode::decoder::Decoder;
 use stream_decode::plan::Plan;
+
+pub(crate) use self::render::element;
 
 /// One recorded answer.
 pub(crate) struct Case {
@@ -44,11 +46,16 @@ fn parse_case(line: &str) -> Case {
 
 /// Our answer, rendered as the expected ones are. A schema we refuse is an `$error`.
 pub(crate) fn answer(case: &Case) -> Value {
-    match ddl::parse(&case.ddl).and_then(|data_type| Plan::json(&data_type).map_err(|error| error.to_string())) {
+    decode_one(&case.ddl, case.input.as_deref())
+}
+
+/// One message decoded by itself with the schema of a DDL text.
+pub(crate) fn decode_one(ddl: &str, input: Option<&[u8]>) -> Value {
+    match ddl::parse(ddl).and_then(|data_type| Plan::json(&data_type).map_err(|error| error.to_string())) {
         Ok(plan) => {
             let mut decoder = Decoder::new(vec![plan]).expect("one plan");
-            let decoded = decoder.decode(&[case.input.as_deref()], &[]).expect("a batch of one");
-            render::element(&decoded.array, 0)
+            let decoded = decoder.decode(&[input], &[]).expect("a batch of one");
+            element(&decoded.array, 0)
         }
         Err(error) => serde_json::json!({ "$error": error }),
     }

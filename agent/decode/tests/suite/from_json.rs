@@ -1,9 +1,9 @@
 //! Every recorded answer of Spark's `from_json` is ours too, but for the cases that `data/not_exact.txt` names with a reason.
 
-mod oracle;
-
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+
+use crate::oracle;
 
 const FILES: [&str; 2] = ["from_json.jsonl", "from_json_fuzz.jsonl"];
 
