@@ -176,7 +176,7 @@ impl Settings {
     }
 
     /// The way to the agent, and whether plans take it. Runs the token command, if there is one.
-    pub(crate) async fn open(self) -> Result<(Access, PlanChecks), Diagnostics> {
+    pub(crate) async fn open(self, terraform_version: &str) -> Result<(Access, PlanChecks), Diagnostics> {
         if !self.unknown.is_empty() {
             return Ok((Access::Unknown { attributes: self.unknown }, self.plan_checks));
         }
@@ -185,10 +185,17 @@ impl Settings {
             (None, Some((program, arguments))) => Some(header(&run(program, arguments).await?, "token_command")?),
             (None, None) => None,
         };
-        let endpoint = Endpoint::from(self.endpoint);
+        let endpoint = with_user_agent(Endpoint::from(self.endpoint), terraform_version);
         let client = AgentClient::new(&endpoint, token, self.request_timeout, self.retries_max);
         Ok((Access::Ready(client), self.plan_checks))
     }
+}
+
+/// Says in the agent's log who calls. A version that no header can carry is left out.
+fn with_user_agent(endpoint: Endpoint, terraform_version: &str) -> Endpoint {
+    let name = concat!("terraform-provider-featurestore/", env!("CARGO_PKG_VERSION"));
+    let named = endpoint.clone().user_agent(format!("{name} Terraform/{terraform_version}"));
+    named.unwrap_or(endpoint)
 }
 
 fn invalid(attribute: &str, detail: &str) -> Diagnostic {

@@ -38,6 +38,9 @@ pub(crate) const RETRY_ADVICE_LONGEST: Duration = Duration::from_secs(60);
 /// provider polls afterwards, and after a Ctrl-C no answer has to be thrown away.
 pub(crate) const AGENT_WAIT: Duration = Duration::from_secs(2);
 
+/// How long the agent may hold a call that names no wait: its own limit.
+pub(crate) const AGENT_WAIT_LONGEST: Duration = Duration::from_secs(30);
+
 /// How long an attempt in flight may still come to its answer after Terraform said stop: the agent's wait and some more.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
 

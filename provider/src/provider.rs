@@ -62,7 +62,7 @@ impl Provider for FeaturestoreProvider {
             Ok(settings) => settings,
             Err(problems) => return problems,
         };
-        match settings.open().await {
+        match settings.open(request.terraform_version).await {
             Ok((access, plan_checks)) => {
                 tracing::debug!(
                     ?access,

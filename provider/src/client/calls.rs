@@ -12,7 +12,7 @@ use tonic::transport::Channel;
 
 use super::error::AgentError;
 use super::{AgentClient, Call};
-use crate::limits::{AGENT_WAIT, ANSWER_BYTES_MAX};
+use crate::limits::{AGENT_WAIT, AGENT_WAIT_LONGEST, ANSWER_BYTES_MAX};
 
 /// A stream as every answer about one brings it.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,7 +121,10 @@ impl AgentClient {
         request: v1::SetStreamOperationsRequest,
         stop: &StopSignal,
     ) -> Result<StreamRecord, AgentError> {
-        let call = action("SetStreamOperations", false);
+        let call = Call {
+            wait: AGENT_WAIT_LONGEST,
+            ..action("SetStreamOperations", false)
+        };
         let reply = self.call(call, request, stop, |channel, request| async move {
             streams(channel).set_stream_operations(request).await
         });

@@ -9,11 +9,15 @@ use tonic::Code;
 
 use super::error::AgentError;
 
+/// Title of what a user must mend in a configuration.
+const INVALID: &str = "Invalid Attribute Value";
+
 /// A failed call as diagnostics. `doing` completes "could not …": `read the stream `a.b.c``.
 pub(crate) fn failure(error: &AgentError, doing: &str, schema: &Schema) -> Diagnostics {
     match error {
         AgentError::Refused { code, message, detail, .. } => {
-            let found = violations(&detail.violations, schema);
+            let summary = if *code == Code::InvalidArgument { INVALID } else { title(*code) };
+            let found = at_fields(summary, &detail.violations, schema);
             if found.is_empty() {
                 Diagnostic::error(title(*code), refusal(*code, message, doing)).into()
             } else {
@@ -26,36 +30,23 @@ pub(crate) fn failure(error: &AgentError, doing: &str, schema: &Schema) -> Diagn
 
 /// Each violation at its attribute.
 pub(crate) fn violations(violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
-    violations
-        .iter()
-        .map(|it| {
-            at_field(
-                "Invalid Attribute Value",
-                &it.field,
-                sentences(&it.problem, &it.value, &it.remedy),
-                schema,
-            )
-        })
-        .collect()
+    at_fields(INVALID, violations, schema)
+}
+
+/// Each thing that this agent cannot do yet, at the attribute that asks for it.
+pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -> Diagnostics {
+    at_fields(title(Code::Unimplemented), missing, schema)
+}
+
+fn at_fields(summary: &str, violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
+    let one = |it: &v1::Violation| at_field(summary, &it.field, sentences(&it.problem, &it.value, &it.remedy), schema);
+    violations.iter().map(one).collect()
 }
 
 /// A violation that was found here, without the agent.
 pub(crate) fn violation(violation: &Violation, schema: &Schema) -> Diagnostic {
     let detail = sentences(&violation.problem, &violation.value, &violation.remedy);
-    at_field("Invalid Attribute Value", &violation.field, detail, schema)
-}
-
-/// Each thing that this agent cannot do yet, at the attribute that asks for it.
-pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -> Diagnostics {
-    let one = |it: &v1::Violation| {
-        at_field(
-            "Not Available On This Agent",
-            &it.field,
-            sentences(&it.problem, &it.value, &it.remedy),
-            schema,
-        )
-    };
-    missing.iter().map(one).collect()
+    at_field(INVALID, &violation.field, detail, schema)
 }
 
 fn at_field(summary: &str, field: &str, detail: String, schema: &Schema) -> Diagnostic {

@@ -17,6 +17,8 @@ pub(crate) enum AgentError {
         attempts: u32,
         /// The transport's reason.
         cause: String,
+        /// True if an attempt was cut off after it was sent: the agent may have acted on it.
+        may_have_arrived: bool,
     },
     /// Connected, but silent.
     #[error("the agent at `{endpoint}` gave no answer to `{call}` within {waited:?}")]
@@ -74,6 +76,15 @@ impl AgentError {
             Self::Unreachable { .. } | Self::NoAnswer { .. } | Self::NotConfigured { .. } => true,
             Self::Refused { code, .. } => matches!(code, Code::Unavailable | Code::ResourceExhausted),
             Self::Stopped | Self::Incomplete { .. } => false,
+        }
+    }
+
+    /// True if the agent may have acted on the call, though it brought no answer.
+    pub(crate) fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Unreachable { may_have_arrived, .. } => *may_have_arrived,
+            Self::NoAnswer { .. } | Self::Stopped => true,
+            Self::Refused { .. } | Self::Incomplete { .. } | Self::NotConfigured { .. } => false,
         }
     }
 

@@ -14,7 +14,7 @@ use featurestore_proto::{convert, v1};
 use tfplugin::call::StopSignal;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 
 use crate::limits::{CONNECT_TIMEOUT, DEADLINE_SLACK, PLAN_CHECK_RETRIES_MAX, STOP_GRACE};
 use error::AgentError;
@@ -82,6 +82,7 @@ impl AgentClient {
         };
         let deadline = self.request_timeout + call.wait;
         let mut failures = 0;
+        let mut may_have_arrived = false;
         loop {
             let attempt = send(self.channel.clone(), self.request(question.clone(), deadline));
             let outcome = tokio::select! {
@@ -110,8 +111,18 @@ impl AgentClient {
                     .and_then(|advice| advice.try_into().ok())
                     .filter(|advice| !Duration::is_zero(advice)),
             };
+            // The transport's own UNAVAILABLE means that there was no connection to send anything on.
+            may_have_arrived |= failure.answer_lost && failure.code != Code::Unavailable;
             let Some(pause) = pause_before_retry(policy, failures, failure, jitter()) else {
-                return Err(self.failed(call, &status, detail, failures));
+                return Err(match std::error::Error::source(&status) {
+                    Some(cause) => AgentError::Unreachable {
+                        endpoint: self.endpoint.clone(),
+                        attempts: failures,
+                        cause: innermost(cause),
+                        may_have_arrived,
+                    },
+                    None => refused(call, &status, detail),
+                });
             };
             tracing::debug!(call = call.name, code = ?status.code(), ?pause, failures, "agent call failed, trying again");
             tokio::select! {
@@ -130,22 +141,6 @@ impl AgentClient {
         }
         request
     }
-
-    fn failed(&self, call: Call, status: &Status, detail: v1::ErrorDetail, attempts: u32) -> AgentError {
-        match std::error::Error::source(status) {
-            Some(cause) => AgentError::Unreachable {
-                endpoint: self.endpoint.clone(),
-                attempts,
-                cause: innermost(cause),
-            },
-            None => AgentError::Refused {
-                call: call.name,
-                code: status.code(),
-                message: status.message().to_owned(),
-                detail: Box::new(detail),
-            },
-        }
-    }
 }
 
 impl std::fmt::Debug for AgentClient {
@@ -154,6 +149,15 @@ impl std::fmt::Debug for AgentClient {
         f.debug_struct("AgentClient")
             .field("endpoint", &self.endpoint)
             .finish_non_exhaustive()
+    }
+}
+
+fn refused(call: Call, status: &Status, detail: v1::ErrorDetail) -> AgentError {
+    AgentError::Refused {
+        call: call.name,
+        code: status.code(),
+        message: status.message().to_owned(),
+        detail: Box::new(detail),
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) enum Fault {
     RateLimit(std::time::Duration),
     /// Everything happens, but the answer is lost.
     LoseAnswer,
+    /// An answer with nothing in it.
+    Hollow,
+    /// No answer, ever.
+    Hang,
 }
 
 /// A stream as the fake keeps it.
@@ -140,6 +144,21 @@ impl Services {
     }
 }
 
+impl Services {
+    /// Never comes back if the next fault of the call is to hang.
+    async fn hang_if_told(&self, call: &str) {
+        let told = {
+            let mut world = self.world();
+            let faults = world.faults.get_mut(call);
+            let next = faults.and_then(|faults| faults.pop_front_if(|fault| matches!(fault, Fault::Hang)));
+            next.is_some()
+        };
+        if told {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 impl FakeAgent {
     /// Starts one.
     pub(crate) async fn start() -> Self {
@@ -204,8 +223,9 @@ impl Drop for FakeAgent {
 }
 
 /// An answer, unless it is lost.
-fn answer<T>(fault: Option<Fault>, message: T) -> Result<Response<T>, Status> {
+fn answer<T: Default>(fault: Option<Fault>, message: T) -> Result<Response<T>, Status> {
     match fault {
+        Some(Fault::Hollow) => Ok(Response::new(T::default())),
         Some(Fault::LoseAnswer) => Err(Status::unavailable("connection reset")),
         _ => Ok(Response::new(message)),
     }

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tfplugin::value::Value;
 use tonic::Code;
 
 use super::bench::Bench;
-use super::configs::{plain_stream, with};
+use super::configs::{SCHEMA_WIDER, plain_stream, with};
 use super::fake_agent::Fault;
+
+const JSON_SCHEMA: &str = "/schema_config/direct_schemas/payload_schema/json_schema";
 
 #[tokio::test]
 async fn a_busy_agent_is_asked_again() {
@@ -107,4 +110,84 @@ async fn retries_end_at_their_bound() {
     let outcome = bench.apply(None, &plain_stream()).await;
     assert!(outcome.has_errors() && outcome.stored.is_none());
     assert_eq!(bench.agent.count("CreateStream"), 3);
+}
+
+#[tokio::test]
+async fn a_create_that_reached_nobody_made_nothing() {
+    let bench = Bench::with(json!({ "max_retries": 0 })).await;
+    let planned = bench.plan(None, &plain_stream()).await;
+    let bench = bench.without_agent().await;
+    let outcome = bench.apply_planned(planned).await;
+    let words = outcome.words();
+    assert!(outcome.stored.is_none() && words.contains("Agent Unreachable"), "{words}");
+    assert!(!words.contains("May Exist"), "nothing was sent: {words}");
+}
+
+#[tokio::test]
+async fn a_create_without_an_answer_says_that_the_stream_may_exist() {
+    let bench = Bench::with(json!({ "max_retries": 0, "request_timeout": "100ms" })).await;
+    bench.agent.fail("CreateStream", [Fault::Hang]);
+    let outcome = bench.apply(None, &plain_stream()).await;
+    let words = outcome.words();
+    assert!(outcome.stored.is_none() && words.contains("Agent Did Not Answer"), "{words}");
+    assert!(words.contains("Stream May Exist") && words.contains("import {"), "{words}");
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_see_its_new_stream_yet_is_waited_for() {
+    let bench = Bench::start().await;
+    bench.agent.world().looks_until_ready = 1;
+    bench.agent.fail("GetStream", vec![Fault::Refuse(Code::NotFound, "not yet"); 2]);
+    let stored = bench.applied(&plain_stream()).await;
+    assert_eq!(stored.state.get("state"), &Value::string("ACTIVE"));
+}
+
+#[tokio::test]
+async fn an_answer_with_nothing_in_it_is_an_error_and_never_gone() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&plain_stream()).await;
+    bench.agent.fail("GetStream", [Fault::Hollow]);
+    let refused = bench.try_refresh(&stored).await.expect_err("nothing in it");
+    assert!(
+        refused.contains("Unexpected Answer") && refused.contains("same version"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_at_apply_names_the_paths_and_says_plan_again() {
+    let bench = Bench::with(json!({ "plan_checks": "off" })).await;
+    let wider = with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER));
+    let stored = bench.applied_over(&bench.applied(&wider).await, &plain_stream()).await;
+    // The state knows only the schema in force; the agent remembers that the field was a text before.
+    let other_type = SCHEMA_WIDER.replace(r#""note":{"type":"string"}"#, r#""note":{"type":"boolean"}"#);
+    let outcome = bench
+        .apply(Some(&stored), &with(plain_stream(), JSON_SCHEMA, json!(other_type)))
+        .await;
+    assert!(
+        outcome.words().contains("value.note") && outcome.words().contains("Plan again"),
+        "{}",
+        outcome.words()
+    );
+    assert_eq!(outcome.stored.expect("the state stays").state, stored.state);
+}
+
+#[tokio::test]
+async fn a_stop_during_an_update_keeps_what_was_changed_with_a_warning() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&plain_stream()).await;
+    bench.agent.world().looks_until_ready = 1000;
+    let changed = with(plain_stream(), "/excluded_columns", json!(["value.card"]));
+    let planned = bench.plan(Some(&stored), &changed).await;
+    bench.agent.world().calls.clear();
+    let (outcome, ()) = tokio::join!(bench.apply_planned(planned), bench.stop_when_called("GetStream"));
+    assert!(
+        !outcome.has_errors() && outcome.words().contains("as you asked"),
+        "{}",
+        outcome.words()
+    );
+    assert_eq!(
+        outcome.stored.expect("a state").state.get("excluded_columns"),
+        &Value::string_set(["value.card"])
+    );
 }

@@ -127,3 +127,23 @@ async fn a_schema_known_only_at_apply_is_planned_in_place_and_says_so() {
     assert_eq!(planned.action(), Action::Update);
     assert!(planned.words().contains("plan again"), "{}", planned.words());
 }
+
+#[tokio::test]
+async fn a_create_over_an_existing_stream_warns_with_figures_and_an_import_block() {
+    let bench = Bench::start().await;
+    bench.applied(&plain_stream()).await;
+    let words = bench.plan(None, &plain_stream()).await.words();
+    for part in ["Stream Exists", "1,234 rows", "id = \"main.payments.cards\""] {
+        assert!(words.contains(part), "no {part:?} in: {words}");
+    }
+}
+
+#[tokio::test]
+async fn a_replacement_says_once_what_it_deletes() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&plain_stream()).await;
+    let planned = bench
+        .plan(Some(&stored), &with(plain_stream(), "/description", json!("other")))
+        .await;
+    assert_eq!(planned.words().matches("1,234 rows").count(), 1, "{}", planned.words());
+}

@@ -44,10 +44,7 @@ impl StreamResource {
     /// Nothing to keep; where the answer may have been lost, that the stream may exist all the same.
     fn not_created(&self, error: &AgentError, name: &str, doing: &str) -> Diagnostics {
         let mut diagnostics = self.failed(error, doing);
-        if matches!(
-            error,
-            AgentError::Stopped | AgentError::NoAnswer { .. } | AgentError::Unreachable { .. }
-        ) {
+        if error.may_have_arrived() {
             diagnostics.push(Diagnostic::warning(
                 "Stream May Exist",
                 format!(

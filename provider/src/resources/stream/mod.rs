@@ -16,6 +16,8 @@ mod verdict;
 mod wait;
 mod words;
 
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -53,6 +55,8 @@ const OWN_SETTINGS: [(&str, Option<&str>); 4] = [
 pub(crate) struct StreamResource {
     session: Session,
     schema: Schema,
+    /// Streams whose replacement this process has planned: the create that Terraform plans for them next is no news.
+    replacing: Mutex<BTreeSet<String>>,
 }
 
 impl StreamResource {
@@ -61,6 +65,7 @@ impl StreamResource {
         Self {
             session,
             schema: schema::schema(),
+            replacing: Mutex::default(),
         }
     }
 

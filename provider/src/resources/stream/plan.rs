@@ -2,6 +2,8 @@
 //! state), what a repair needs, what a replacement or a destroy costs, what this agent cannot do. Invariant: whatever apply
 //! would refuse, and the plan can know, is an error here.
 
+use std::sync::PoisonError;
+
 use featurestore_proto::{convert, v1};
 use stream_spec::verdict::Verdict;
 use tfplugin::call::CallContext;
@@ -10,11 +12,11 @@ use tfplugin::path::AttributePath;
 use tfplugin::resource::{Plan, PlanKind, PlanRequest};
 use tfplugin::value::Value;
 
+use super::create::import_block;
 use super::delete::{is_protected, protected};
 use super::model::Declaration;
 use super::verdict::{offline, tell_exclusions, tell_refusal};
 use super::{StreamResource, text, words};
-use crate::client::calls::StreamRecord;
 use crate::client::consult::{Consulted, consult, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
 use crate::client::error::AgentError;
@@ -39,21 +41,59 @@ impl StreamResource {
             // The plan that Terraform makes again during the apply knows everything.
             return;
         }
-        match self.check(&declared, true, context).await {
-            Ok(Consulted::Answer(answer)) => self.tell_problems(&answer, plan),
+        match self.check_new(&declared, context).await {
+            Ok(Consulted::Answer(answer)) => {
+                self.tell_problems(&answer, plan);
+                self.tell_existing(&declared.stream.name, answer.existing, plan);
+            }
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });
                 if !quiet || self.session.plan_checks() == PlanChecks::Required {
-                    plan.tell(unanswered(
-                        &self.session,
-                        &error,
-                        "Whether this agent can do what is planned shows at apply.",
-                    ));
+                    let consequence = "Whether this agent can do what is planned shows at apply.";
+                    plan.tell(unanswered(&self.session, &error, consequence));
                 }
             }
             Ok(Consulted::NotAsked) => {}
             Err(error) => plan.diagnostics.extend(self.failed(&error, "check the plan")),
         }
+    }
+
+    /// What the agent would say to a new stream. One of that name may be there: the second plan of a replacement is a create,
+    /// and then only what holds for any new stream counts.
+    async fn check_new(&self, declared: &Declaration, context: &CallContext) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
+        let first = match self.check(declared, false, context).await? {
+            Consulted::Answer(answer) if answer.existing.is_some() => answer,
+            settled => return Ok(settled),
+        };
+        Ok(match self.check(declared, true, context).await? {
+            Consulted::Answer(answer) => Consulted::Answer(v1::CheckStreamResponse {
+                existing: first.existing,
+                ..answer
+            }),
+            other => other,
+        })
+    }
+
+    /// A stream of that name where a create is planned: one that `-replace` or a failed create gives up, which the provider
+    /// is not told, or one that is not Terraform's.
+    fn tell_existing(&self, name: &str, existing: Option<v1::StreamRecord>, plan: &mut Plan) {
+        let replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
+        let Some(status) = existing.and_then(|record| record.status) else {
+            return;
+        };
+        if replacing || status.state() == v1::StreamState::Deleting {
+            return;
+        }
+        let table = text(&plan.planned, TABLE);
+        let holds = words::table(table, status.table.as_ref());
+        let trash = status.table.as_ref().map(words::trash).unwrap_or_default();
+        let detail = format!(
+            "The agent has a stream `{name}`. If this plan replaces it (by `-replace`, or because its creation failed), the stream goes \
+             first, and its table with it unless `on_destroy = \"retain\"` is in force. {holds} {trash}\n\nIf Terraform does not manage it \
+             yet, the apply will fail; import it instead:\n\n{}",
+            import_block(name)
+        );
+        plan.tell(Diagnostic::warning("Stream Exists", detail).at(AttributePath::attributes("name")));
     }
 
     async fn plan_update(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
@@ -77,10 +117,14 @@ impl StreamResource {
         let (name, table, state) = (text(prior, "name"), text(prior, TABLE), AttributePath::attributes("state"));
         plan.mark_unknown(&state);
         plan.require_replacement(state.clone());
+        self.replacing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned());
         if is_protected(prior) {
             return plan.tell(protected(name));
         }
-        let last_seen = self.look(name, plan, context).await.and_then(|record| record.status.table);
+        let last_seen = self.look(name, plan, context).await;
         let lost = last_seen
             .map(|table| format!(" ({} when last seen)", words::figures(&table)))
             .unwrap_or_default();
@@ -154,8 +198,12 @@ impl StreamResource {
                 format!("The plan replaces the stream, and `on_destroy = \"retain\"` is new in it: the table `{table}` would still be deleted, by the setting in force. Apply `on_destroy = \"retain\"` alone first."),
             ).at(AttributePath::attributes("on_destroy")));
         }
-        let record = self.look(name, plan, context).await;
-        let holds = words::table(table, record.as_ref());
+        self.replacing
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned());
+        let seen = self.look(name, plan, context).await;
+        let holds = words::table(table, seen.as_ref());
         let (summary, detail) = if keeps {
             (
                 "Replacement Leaves A Table Behind",
@@ -164,11 +212,7 @@ impl StreamResource {
                 ),
             )
         } else {
-            let trash = record
-                .as_ref()
-                .and_then(|record| record.status.table.as_ref())
-                .map(words::trash)
-                .unwrap_or_default();
+            let trash = seen.as_ref().map(words::trash).unwrap_or_default();
             (
                 "Replacement Deletes A Table",
                 format!(
@@ -188,24 +232,20 @@ impl StreamResource {
         if text(prior, "on_destroy") == "retain" {
             return;
         }
-        let record = self.look(name, plan, context).await;
-        let holds = words::table(text(prior, TABLE), record.as_ref());
-        let trash = record
-            .as_ref()
-            .and_then(|record| record.status.table.as_ref())
-            .map(words::trash)
-            .unwrap_or_default();
+        let seen = self.look(name, plan, context).await;
+        let holds = words::table(text(prior, TABLE), seen.as_ref());
+        let trash = seen.as_ref().map(words::trash).unwrap_or_default();
         plan.tell(Diagnostic::warning(
             "Destroy Deletes A Table",
             format!("The stream `{name}` is destroyed, and its table is deleted with it. {holds} {trash}\n\nTo keep the rows, apply `on_destroy = \"retain\"` first."),
         ));
     }
 
-    /// The stream as it is, for the figures of a warning.
-    async fn look(&self, name: &str, plan: &mut Plan, context: &CallContext) -> Option<StreamRecord> {
+    /// The stream's table as it is, for the figures of a warning.
+    async fn look(&self, name: &str, plan: &mut Plan, context: &CallContext) -> Option<v1::TableStatus> {
         let looked = consult(&self.session, |client| async move { client.get_stream(name, &context.stop).await }).await;
         match looked {
-            Ok(Consulted::Answer(record)) => Some(record),
+            Ok(Consulted::Answer(record)) => record.status.table,
             Ok(Consulted::Silence(error)) => {
                 plan.tell(unanswered(&self.session, &error, "How many rows the plan touches is not known."));
                 None

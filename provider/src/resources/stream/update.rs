@@ -13,6 +13,7 @@ use tonic::Code;
 
 use super::create::has_failed;
 use super::model::Declaration;
+use super::verdict::refused_at_apply;
 use super::wait::{Ending, deadline, until};
 use super::{GENERATION, OPERATIONS_GENERATION, StreamResource, notes_of, state_of, text, timeout, words};
 use crate::client::AgentClient;
@@ -61,7 +62,10 @@ impl StreamResource {
         let outcome = run(&client, steps, &mut known, end, context).await;
         let diagnostics = match outcome {
             Ok(message) => message.into_iter().collect(),
-            Err(error) => self.failed(&error, &doing),
+            Err(error) => match refused_at_apply(&error, name) {
+                Some(refusal) => refusal.into(),
+                None => self.failed(&error, &doing),
+            },
         };
         match known {
             Some(record) => {

@@ -14,6 +14,7 @@ use tfplugin::value::Value;
 
 use super::model::Declaration;
 use super::{text, words};
+use crate::client::error::AgentError;
 
 const EXCLUDED: &str = "excluded_columns";
 const DIRECT: &str = "schema_config.direct_schemas";
@@ -61,6 +62,20 @@ pub(super) fn tell_refusal(schema: &Schema, prior: &Value, reasons: &[Finding], 
         );
         plan.tell(Diagnostic::error("Incompatible Schema Change", detail).at(path));
     }
+}
+
+/// The agent's refusal of an update during an apply, one line per path: a schema that was unknown in the plan, or that
+/// someone else's change made incompatible since.
+pub(super) fn refused_at_apply(error: &AgentError, name: &str) -> Option<Diagnostic> {
+    let AgentError::Refused { detail, .. } = error else { return None };
+    let Verdict::Refused { reasons } = convert::verdict_to_spec(detail.verdict.as_ref()?)? else {
+        return None;
+    };
+    let list = words::findings(&reasons.iter().collect::<Vec<_>>());
+    let detail = format!(
+        "The stream `{name}` cannot take this change in place, which the plan could not know:\n\n{list}\n\nNothing was changed. Plan again."
+    );
+    Some(Diagnostic::error("Incompatible Schema Change", detail).at(AttributePath::attributes(DIRECT)))
 }
 
 /// Reasons by the attribute whose change they refuse: the side's schema if that changes, else the exclusions.

@@ -49,9 +49,9 @@ pub(super) fn trash(table: &v1::TableStatus) -> String {
     }
 }
 
-/// A record's table in a sentence, or that nothing is known of it.
-pub(super) fn table(name: &str, record: Option<&StreamRecord>) -> String {
-    match record.and_then(|record| record.status.table.as_ref()) {
+/// A table in a sentence, or that nothing is known of it.
+pub(super) fn table(name: &str, status: Option<&v1::TableStatus>) -> String {
+    match status {
         Some(table) => format!("`{name}` holds {}.", figures(table)),
         None => format!("How much `{name}` holds is not known: the agent did not say."),
     }

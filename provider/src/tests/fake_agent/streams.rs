@@ -160,6 +160,7 @@ impl World {
 #[tonic::async_trait]
 impl StreamService for Services {
     async fn create_stream(&self, request: Request<v1::CreateStreamRequest>) -> Result<Response<v1::CreateStreamResponse>, Status> {
+        self.hang_if_told("CreateStream").await;
         let mut world = self.world();
         let fault = world.arrive("CreateStream", &request)?;
         let request = request.into_inner();
