@@ -1,23 +1,19 @@
-//! The one task that makes every commit of a table, and decides when care is due.
+//! The one task that makes every commit of a table, one after another.
 //!
 //! Work that blocks runs on blocking threads; the table's state moves there and back, so there is no lock. Invariant: at most
-//! one commit and one care job of a table are under way, and the care job never makes a commit itself.
+//! one commit of a table is under way, and nobody else makes one.
 
-use std::sync::Arc;
-use std::time::Instant;
+use tokio::sync::{mpsc, oneshot, watch};
 
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-
-use super::care::{self, CareJob, CareResult};
+use super::care::compaction::commit_compaction;
+use super::care::schedule::CareSchedule;
+use super::care::{CareKind, CareResult};
 use super::commit::{Commit, Operation, commit, probe};
-use super::limits::{CARE_RETRY, SWEEP_INTERVAL};
 use super::log::actions::{Action, Add};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
 use super::write::delete_files;
-use super::{Switch, TableCareSettings, TableError, TableState, clock, positions, switch};
+use super::{Switch, TableError, TableState, clock, positions, switch};
 use crate::position::Positions;
 
 /// What a handle asks for; the answer is the version that holds it.
@@ -34,35 +30,17 @@ pub(super) enum Request {
 /// A request and the way back.
 pub(super) type Asked = (Request, oneshot::Sender<Result<i64, TableError>>);
 
-/// Everything that the task owns.
+/// Everything that the task owns but the table.
 pub(super) struct Committer {
     files: TableFiles,
-    settings: TableCareSettings,
-    care_jobs: Arc<Semaphore>,
+    care: CareSchedule,
     state: watch::Sender<TableState>,
-    job: Option<JoinHandle<CareResult>>,
-    stopping: CancellationToken,
-    care_not_before: Option<Instant>,
-    swept: Option<Instant>,
-    /// Whether the last look found the table as it should be: what someone else dropped or altered is not cared for.
-    sound: bool,
 }
 
 impl Committer {
     /// A committer that publishes to that state.
-    pub(super) fn new(files: TableFiles, settings: TableCareSettings, care_jobs: Arc<Semaphore>, state: watch::Sender<TableState>) -> Self {
-        let stopping = CancellationToken::new();
-        Self {
-            files,
-            settings,
-            care_jobs,
-            state,
-            job: None,
-            stopping,
-            care_not_before: None,
-            swept: None,
-            sound: true,
-        }
+    pub(super) fn new(files: TableFiles, care: CareSchedule, state: watch::Sender<TableState>) -> Self {
+        Self { files, care, state }
     }
 
     /// Runs until every handle is gone, then waits for the care job, which stops early.
@@ -74,31 +52,23 @@ impl Committer {
                     Some(asked) => table = self.serve(current, asked).await,
                     None => break,
                 },
-                result = finished(&mut self.job) => table = self.take_care_result(current, result).await,
+                result = self.care.finished() => table = self.take_care_result(current, result).await,
             }
             if let Some(table) = &table {
-                self.start_care(table);
+                self.care.start_what_is_due(&self.files, table);
             }
         }
-        self.stopping.cancel();
-        if let Some(job) = self.job.take()
-            && let Ok(CareResult::Compacted { outputs, .. }) = job.await
-        {
+        if let Some(CareResult::Compacted { outputs, .. }) = self.care.stop().await {
             let files = self.files.clone();
             discard(tokio::task::spawn_blocking(move || delete_files(&files, &outputs)).await);
         }
     }
 
-    async fn serve(&mut self, mut table: LoadedTable, (request, reply): Asked) -> Option<LoadedTable> {
+    async fn serve(&mut self, table: LoadedTable, (request, reply): Asked) -> Option<LoadedTable> {
         let files = self.files.clone();
-        let work = move || {
-            let answer = answer(&files, &mut table, request);
-            (table, answer)
-        };
-        // A panic loses the table's state: the task ends, callers hear of it, and opening again reads the log.
-        let (table, answer) = tokio::task::spawn_blocking(work).await.ok()?;
-        self.state.send_replace(table.public());
-        self.sound = !matches!(answer, Err(TableError::Altered { .. } | TableError::Gone { .. }));
+        let (table, answer) = self.change(table, move |table| answer(&files, table, request)).await?;
+        self.care
+            .table_is_sound(!matches!(answer, Err(TableError::Altered { .. } | TableError::Gone { .. })));
         discard(reply.send(answer));
         Some(table)
     }
@@ -108,64 +78,36 @@ impl Committer {
             CareResult::Checkpointed(size) => table.checkpointed(size),
             CareResult::Compacted { inputs, outputs } => {
                 let files = self.files.clone();
-                let work = move || {
-                    let answer = care::compaction::commit_compaction(&files, &mut table, &inputs, outputs);
-                    (table, answer)
-                };
-                let (back, answer) = tokio::task::spawn_blocking(work).await.ok()?;
+                let (back, answer) = self
+                    .change(table, move |table| commit_compaction(&files, table, &inputs, outputs))
+                    .await?;
                 table = back;
-                self.state.send_replace(table.public());
                 if let Err(error) = answer {
-                    self.postpone(&error);
+                    self.care.failed(&self.files, CareKind::Compact, &error);
                 }
             }
-            CareResult::Swept => self.swept = Some(Instant::now()),
+            CareResult::Swept => self.care.swept(),
             CareResult::Stopped => {}
-            CareResult::Failed(error) => self.postpone(&error),
+            CareResult::Failed(kind, error) => self.care.failed(&self.files, kind, &error),
         }
         Some(table)
     }
 
-    fn postpone(&mut self, error: &TableError) {
-        tracing::warn!(table = self.files.table(), %error, "care of a table failed and will be tried again");
-        self.care_not_before = Some(Instant::now() + CARE_RETRY);
-    }
-
-    /// Starts the most urgent care job that is due, unless one runs.
-    fn start_care(&mut self, table: &LoadedTable) {
-        let now = Instant::now();
-        if !self.sound || self.job.is_some() || self.care_not_before.is_some_and(|not_before| now < not_before) {
-            return;
-        }
-        let sweep_due = self.swept.is_none_or(|swept| now.duration_since(swept) >= SWEEP_INTERVAL);
-        let Some(job) = CareJob::due(table, &self.settings, sweep_due) else {
-            return;
+    /// Changes the table on a blocking thread and publishes its state. A panic there loses the state: the task ends, callers
+    /// hear of it, and opening again reads the log.
+    async fn change<T: Send + 'static>(
+        &self,
+        mut table: LoadedTable,
+        work: impl FnOnce(&mut LoadedTable) -> T + Send + 'static,
+    ) -> Option<(LoadedTable, T)> {
+        let work = move || {
+            let answer = work(&mut table);
+            (table, answer)
         };
-        let (files, jobs, stopping) = (self.files.clone(), Arc::clone(&self.care_jobs), self.stopping.clone());
-        self.job = Some(tokio::spawn(async move {
-            // The semaphore is never closed, and a job that panics is a failed one.
-            let Ok(_permit) = jobs.acquire_owned().await else {
-                return CareResult::Stopped;
-            };
-            let name = files.table().to_owned();
-            tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &stopping))
-                .await
-                .unwrap_or_else(|error| {
-                    CareResult::Failed(TableError::Internal {
-                        table: name,
-                        message: format!("a care job broke off: {error}"),
-                    })
-                })
-        }));
+        let (table, answer) = tokio::task::spawn_blocking(work).await.ok()?;
+        self.state.send_replace(table.public());
+        Some((table, answer))
     }
-}
-
-/// Waits for the care job, for ever if there is none.
-async fn finished(job: &mut Option<JoinHandle<CareResult>>) -> CareResult {
-    let Some(running) = job else { return std::future::pending().await };
-    let result = running.await.unwrap_or(CareResult::Stopped);
-    *job = None;
-    result
 }
 
 fn answer(files: &TableFiles, table: &mut LoadedTable, request: Request) -> Result<i64, TableError> {

@@ -10,6 +10,7 @@ use stream_spec::name::TableName;
 use tokio::sync::{Semaphore, mpsc, watch};
 use url::Url;
 
+use super::care::schedule::CareSchedule;
 use super::commit::{Operation, new_commit_id, with_commit_info};
 use super::committer::Committer;
 use super::limits::{CARE_JOBS, COMMIT_QUEUE};
@@ -61,7 +62,7 @@ impl Warehouse {
         let (publish, state) = watch::channel(table.public());
         let (requests, receiver) = mpsc::channel(COMMIT_QUEUE);
         let target_file_bytes = care.target_file_bytes;
-        let committer = Committer::new(files.clone(), care, Arc::clone(&self.care_jobs), publish);
+        let committer = Committer::new(files.clone(), CareSchedule::new(care, Arc::clone(&self.care_jobs)), publish);
         let committer = tokio::spawn(committer.run(table, receiver));
         Ok(TableHandle::new(files, target_file_bytes, state, requests, committer))
     }

@@ -4,6 +4,7 @@
 //! break off anywhere and run again.
 
 pub(super) mod compaction;
+pub(super) mod schedule;
 pub(super) mod sweep;
 
 use std::time::Duration;
@@ -31,6 +32,17 @@ pub(super) enum CareJob {
     Sweep { history: Duration },
 }
 
+/// Kinds of care, the most urgent first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum CareKind {
+    /// Checkpoints keep opening cheap.
+    Checkpoint,
+    /// Compaction keeps reading cheap.
+    Compact,
+    /// Sweeps keep the disk free.
+    Sweep,
+}
+
 /// How a job ended.
 #[derive(Debug)]
 pub(super) enum CareResult {
@@ -43,20 +55,23 @@ pub(super) enum CareResult {
     /// It was asked to stop.
     Stopped,
     /// It failed, and changed nothing that matters.
-    Failed(TableError),
+    Failed(CareKind, TableError),
 }
 
 impl CareJob {
-    /// The most urgent job, if one is due.
-    pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, sweep_due: bool) -> Option<Self> {
+    /// The most urgent job of an allowed kind, if one is due.
+    pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, allowed: impl Fn(CareKind) -> bool) -> Option<Self> {
         let snapshot = &table.snapshot;
-        if snapshot.version - snapshot.checkpoint.version >= checkpoint_interval(settings, snapshot.checkpoint) {
+        let uncovered = snapshot.version - snapshot.checkpoint.version;
+        if allowed(CareKind::Checkpoint) && uncovered >= checkpoint_interval(settings, snapshot.checkpoint) {
             return Some(Self::Checkpoint {
                 version: snapshot.version,
                 history: settings.history,
             });
         }
-        if let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes) {
+        if allowed(CareKind::Compact)
+            && let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes)
+        {
             let columns = table.columns.clone();
             return Some(Self::Compact(Compaction {
                 inputs,
@@ -64,11 +79,21 @@ impl CareJob {
                 target_file_bytes: settings.target_file_bytes,
             }));
         }
-        sweep_due.then_some(Self::Sweep { history: settings.history })
+        allowed(CareKind::Sweep).then_some(Self::Sweep { history: settings.history })
+    }
+
+    /// What kind it is.
+    pub(super) fn kind(&self) -> CareKind {
+        match self {
+            Self::Checkpoint { .. } => CareKind::Checkpoint,
+            Self::Compact(_) => CareKind::Compact,
+            Self::Sweep { .. } => CareKind::Sweep,
+        }
     }
 
     /// Does the work on the calling thread.
     pub(super) fn run(self, files: &TableFiles, now_ms: i64, stopping: &CancellationToken) -> CareResult {
+        let kind = self.kind();
         let result = match self {
             Self::Checkpoint { version, history } => {
                 write_checkpoint(files, version, before(now_ms, history)).map(CareResult::Checkpointed)
@@ -76,7 +101,7 @@ impl CareJob {
             Self::Compact(compaction) => compaction.run(files, stopping),
             Self::Sweep { history } => sweep::sweep(files, now_ms, history, stopping),
         };
-        result.unwrap_or_else(CareResult::Failed)
+        result.unwrap_or_else(|error| CareResult::Failed(kind, error))
     }
 }
 

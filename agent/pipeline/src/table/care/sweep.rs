@@ -120,22 +120,17 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), 
 }
 
 /// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
-/// hash keep an orphan alive, never the other way round.
+/// hash keep an orphan alive, never the other way round. A file that is committed while this runs is too young to be touched.
 pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result<(), TableError> {
-    // Listed before the log is read: a file that is committed in between is in the log then.
-    let mut candidates = Vec::new();
+    let named = named_files(files)?;
+    let mut unnamed = Vec::new();
     files.list("", &mut |listed| {
-        if !listed.folder && listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX) {
-            candidates.push(listed.name.to_owned());
+        let ours = listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX);
+        if ours && !listed.folder && !named.contains(&hash(listed.name)) {
+            unnamed.push(listed.name.to_owned());
         }
     })?;
-    let named = named_files(files)?;
-    for name in candidates {
-        if !named.contains(&hash(&name)) {
-            delete_unless_young(files, &name, now_ms)?;
-        }
-    }
-    Ok(())
+    unnamed.iter().try_for_each(|name| delete_unless_young(files, name, now_ms))
 }
 
 /// Hashes of all names that the log knows: live files and removals that are kept.

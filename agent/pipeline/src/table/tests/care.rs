@@ -10,7 +10,7 @@ use super::faulty_store::FaultyStore;
 use super::support::{Lab, UID, append, at, columns, quiet, switch};
 use crate::position::Positions;
 use crate::table::care::sweep::{sweep_log, sweep_orphans};
-use crate::table::care::{CareJob, CareResult};
+use crate::table::care::{CareJob, CareKind, CareResult};
 use crate::table::log::checkpoint_writer::write_checkpoint;
 use crate::table::log::{LogName, entry_name};
 use crate::table::state::LoadedTable;
@@ -200,7 +200,7 @@ async fn compaction_of_ten() -> (Lab, LoadedTable, CareJob) {
         ..quiet()
     };
     let table = lab.load(settings.target_file_bytes / 2);
-    let job = CareJob::due(&table, &settings, false).unwrap();
+    let job = CareJob::due(&table, &settings, |kind| kind == CareKind::Compact).unwrap();
     (lab, table, job)
 }
 

@@ -1,10 +1,13 @@
 //! Scenarios on whole tables: one file per subject. Every scenario ends with a look by delta-rs, a reader that we did not write.
 
 mod care;
+mod conform;
+mod data_files;
 mod faults;
 mod faulty_store;
 mod foreign;
 mod life;
+mod local_store;
 mod races;
 mod support;
 mod trash;
