@@ -14,3 +14,6 @@ pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod source;
 pub(crate) mod topics;
+
+#[cfg(test)]
+mod tests;

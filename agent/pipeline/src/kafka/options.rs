@@ -86,3 +86,51 @@ fn wrong(name: &str, value: &str, what: &str) -> PipelineError {
         message: format!("`source_config.kafka_stream_config.extra_options.{name}`: {shown:?} is refused: {what}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use stream_spec::stream::SubscriptionMode;
+
+    use super::*;
+
+    fn parse(options: &[(&str, &str)]) -> Result<KafkaOptions, String> {
+        let extra_options: BTreeMap<String, String> = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let source = KafkaSource { subscription: SubscriptionMode::Subscribe("a".to_owned()), extra_options };
+        KafkaOptions::parse(&source).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_allowed_option_is_understood() {
+        let options = parse(&[
+            ("kafka.request.timeout.ms", "5000"),
+            ("kafka.session.timeout.ms", "6000"),
+            ("kafka.max.partition.fetch.bytes", "1048576"),
+            ("maxOffsetsPerTrigger", "100"),
+            ("includeHeaders", "True"),
+            ("startingOffsets", r#"{"a": {"0": 7, "1": -2}}"#),
+        ])
+        .expect("all of them are allowed");
+        assert_eq!(options.client, ClientOptions { request_timeout_ms: Some(5_000), partition_fetch_bytes: Some(1_048_576) });
+        assert_eq!((options.batch_records_max, options.include_headers), (Some(100), true));
+        let start = |partition| starting_offset(&options.starting_offsets, &PartitionId { topic: "a".to_owned(), partition });
+        assert_eq!([start(0), start(1), start(2)], [StartingOffset::At(7), StartingOffset::Earliest, StartingOffset::Latest]);
+    }
+
+    #[test]
+    fn an_option_that_is_not_understood_is_refused_by_name() {
+        for (name, value) in [
+            ("group.id", "mine"),
+            ("kafka.request.timeout.ms", "0"),
+            ("kafka.max.partition.fetch.bytes", "-1"),
+            ("kafka.session.timeout.ms", "soon"),
+            ("maxOffsetsPerTrigger", "1.5"),
+            ("includeHeaders", "yes"),
+            ("startingOffsets", "newest"),
+        ] {
+            let error = parse(&[(name, value)]).expect_err(name);
+            assert!(error.contains(&format!("extra_options.{name}`")) && error.contains(value), "{error}");
+        }
+    }
+}

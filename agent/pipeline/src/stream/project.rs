@@ -69,3 +69,61 @@ fn without(column: ArrayRef, paths: &[&[String]]) -> Result<ArrayRef, PipelineEr
         })?;
     Ok(Arc::new(projected))
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int32Array, StringArray};
+    use arrow_buffer::NullBuffer;
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    /// `struct<id, customer: struct<name, email>>` with a null in the second row.
+    fn value() -> ArrayRef {
+        let text = |name| Arc::new(Field::new(name, DataType::Utf8, true));
+        let customer_fields = Fields::from(vec![text("name"), text("email")]);
+        let names: ArrayRef = Arc::new(StringArray::from(vec![Some("Ada"), None]));
+        let emails: ArrayRef = Arc::new(StringArray::from(vec![Some("ada@example.org"), None]));
+        let customer: ArrayRef = Arc::new(StructArray::new(customer_fields.clone(), vec![names, emails], None));
+        let ids: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
+        let fields =
+            Fields::from(vec![Arc::new(Field::new("id", DataType::Int32, true)), Arc::new(Field::new("customer", DataType::Struct(customer_fields), true))]);
+        Arc::new(StructArray::new(fields, vec![ids, customer], Some(NullBuffer::from(vec![true, false]))))
+    }
+
+    fn check(excluded: &[&str], expected: &str) {
+        let excluded = excluded.iter().map(|path| (*path).to_owned()).collect();
+        let exclusions = Exclusions::of("value", &excluded).expect("legal paths");
+        let projected = exclusions.apply(value()).expect("projects");
+        assert_eq!(shape(projected.data_type()), expected, "{excluded:?}");
+        assert_eq!((projected.len(), projected.is_null(0), projected.is_null(1)), (2, false, true), "{excluded:?}");
+    }
+
+    fn shape(data_type: &DataType) -> String {
+        match data_type {
+            DataType::Struct(fields) => {
+                let fields: Vec<String> = fields.iter().map(|field| format!("{}{}", field.name(), shape(field.data_type()))).collect();
+                format!("<{}>", fields.join(","))
+            }
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn excluded_paths_and_all_below_them_are_dropped() {
+        check(&[], "<id,customer<name,email>>");
+        check(&["value.customer.email"], "<id,customer<name>>");
+        check(&["value.customer"], "<id>");
+        check(&["value.customer", "value.customer.email"], "<id>");
+        check(&["value.customer.email", "value.customer.name"], "<id,customer<>>");
+        check(&["value.id", "value.customer"], "<>");
+        check(&["key.id", "value.nobody", "value.id.deeper", "value.Customer"], "<id,customer<name,email>>");
+    }
+
+    #[test]
+    fn a_side_that_is_no_struct_stays_as_it_is() {
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["plain"]));
+        let exclusions = Exclusions::of("value", &BTreeSet::from(["value.id".to_owned()])).expect("legal paths");
+        assert_eq!(&exclusions.apply(text.clone()).expect("projects"), &text);
+    }
+}

@@ -73,3 +73,42 @@ impl Stalls {
         self.patience = limits::STALL_PATIENCE_MIN;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn partition() -> PartitionId {
+        PartitionId { topic: "a".to_owned(), partition: 0 }
+    }
+
+    /// Looks once per step of seconds, offset and end; returns the steps at which the partition counted as stalled.
+    fn check(stalls: &mut Stalls, steps: &[(u64, i64, i64)], expected: &[u64]) {
+        let start = Instant::now();
+        let mut found = Vec::new();
+        for (seconds, next_offset, end) in steps {
+            let ends = BTreeMap::from([(partition(), *end)]);
+            if stalls.look(&[(partition(), *next_offset)], &ends, start + Duration::from_secs(*seconds)).is_some() {
+                found.push(*seconds);
+            }
+        }
+        assert_eq!(found, expected, "{steps:?}");
+    }
+
+    #[test]
+    fn only_a_partition_that_stands_before_its_end_stalls() {
+        check(&mut Stalls::default(), &[(0, 5, 5), (30, 5, 5), (100, 5, 5)], &[]);
+        check(&mut Stalls::default(), &[(0, 5, 9), (30, 6, 9), (80, 7, 9)], &[]);
+        check(&mut Stalls::default(), &[(0, 5, 9), (59, 5, 9), (60, 5, 10)], &[60]);
+        check(&mut Stalls::default(), &[(0, 5, 9), (59, 9, 9), (70, 9, 10), (129, 9, 10)], &[]);
+    }
+
+    #[test]
+    fn patience_doubles_until_records_come_through() {
+        let mut stalls = Stalls::default();
+        check(&mut stalls, &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (181, 5, 9)], &[60, 181]);
+        stalls.note_progress();
+        stalls.clear();
+        check(&mut stalls, &[(0, 6, 9), (60, 6, 9)], &[60]);
+    }
+}
