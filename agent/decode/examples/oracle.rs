@@ -2,6 +2,13 @@
 //!
 //! Prints `FILE: agree N of M`, then each disagreement as input, expected answer and ours.
 
+#[allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "shared with tests; may stop at the first surprise"
+)]
 #[path = "../tests/suite/oracle/mod.rs"]
 mod oracle;
 
