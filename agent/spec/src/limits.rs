@@ -8,7 +8,7 @@ pub const TYPE_DEPTH_MAX: usize = 100;
 
 /// Deepest nesting of the JSON that spells a schema. One level of type takes at most two of JSON (`properties` and the
 /// property), the rest is room for `$defs` and combinators; parsing recurses once per level.
-pub const JSON_DEPTH_MAX: usize = 256;
+pub const JSON_DEPTH_MAX: usize = 220;
 
 /// Most parts that a schema may have once local references are followed. References can multiply: thirty definitions
 /// that each use the next one twice would be a billion columns.

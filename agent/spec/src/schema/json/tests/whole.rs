@@ -65,6 +65,25 @@ fn depth_and_size_are_bounded() {
     check_refused(&"[".repeat(100_000), "", &format!("nested more than {JSON_DEPTH_MAX} levels deep"));
     check_refused(&" ".repeat(SCHEMA_TEXT_BYTES_MAX + 1), "", "the schema text is too long");
 
+    // As deep as the reader goes, by the keywords with the longest way down, on a thread of ordinary stack.
+    let levels = JSON_DEPTH_MAX - 4;
+    let deep = format!(r#"{}{{}}{}"#, r#"{"type":"array","items":"#.repeat(levels), "}".repeat(levels));
+    let problems = parse(&object_with(&deep)).expect_err("too deep for a type");
+    assert!(problems[0].problem.contains("nested more than 100 levels deep"), "{problems:?}");
+    let chain = |index: usize| {
+        format!(
+            r##""D{index}":{{"type":"object","properties":{{"a":{{"$ref":"#/$defs/D{}"}}}}}}"##,
+            index + 1
+        )
+    };
+    let definitions: Vec<String> = (0..1000).map(chain).collect();
+    let text = format!(
+        r##"{{"$ref":"#/$defs/D0","$defs":{{{},"D1000":{{"type":"string"}}}}}}"##,
+        definitions.join(",")
+    );
+    let problems = parse(&text).expect_err("a long chain of references");
+    assert!(problems[0].problem.contains("nested more than"), "{problems:?}");
+
     let doubling = |index: usize| {
         format!(
             r##""D{index}":{{"type":"object","properties":{{"l":{{"$ref":"#/$defs/D{0}"}},"r":{{"$ref":"#/$defs/D{0}"}}}}}}"##,
