@@ -183,6 +183,7 @@ impl Resource for CornerFile {
         schema()
     }
 
+    #[allow(clippy::panic, reason = "tests look at what becomes of a panic")]
     async fn validate(&self, config: &Value, _context: &CallContext) -> Diagnostics {
         match config.get("name").as_str() {
             Some(text) if text.contains('/') => {
