@@ -7,7 +7,8 @@ pub const SCHEMA_TEXT_BYTES_MAX: usize = 1024 * 1024;
 pub const TYPE_DEPTH_MAX: usize = 100;
 
 /// Deepest nesting of the JSON that spells a schema. One level of type takes at most two of JSON (`properties` and the
-/// property), the rest is room for `$defs` and combinators; parsing recurses once per level.
+/// property), the rest is room for `$defs` and combinators. Parsing recurses once per level: at this depth a debug build
+/// needs between 1.0 and 1.1 MB of stack, of the 2 MiB that an ordinary thread has.
 pub const JSON_DEPTH_MAX: usize = 220;
 
 /// Most parts that a schema may have once local references are followed. References can multiply: thirty definitions
