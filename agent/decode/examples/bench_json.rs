@@ -1,8 +1,8 @@
 //! Decoding speed on transaction records of about 1 KB, beside `arrow-json` in the same run:
 //! `cargo run --release -p stream-decode --example bench_json`.
 //!
-//! Both read the same records into the same columns. Each prints its best round, so that other work on the machine
-//! disturbs the comparison least.
+//! Both read the same records into the same columns, in turns; each prints its best round, so that other work on the
+//! machine disturbs the comparison least.
 
 use std::fmt::Write;
 use std::hint::black_box;
@@ -18,7 +18,7 @@ use stream_spec::types::{DataType, Field};
 
 const RECORDS: usize = 20_000;
 const BATCH_RECORDS: usize = 5_000;
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 40;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let fields = transaction_fields();
@@ -27,20 +27,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{RECORDS} records, {} bytes each on average", bytes / RECORDS);
 
     let payloads: Vec<Option<&[u8]>> = records.iter().map(|record| Some(record.as_bytes())).collect();
+    let lines: Vec<String> = records.chunks(BATCH_RECORDS).map(|batch| batch.join("\n")).collect();
     let mut decoder = Decoder::new(vec![Plan::json(&DataType::Struct(fields.clone()))?])?;
-    let ours = best_round(|| {
+    let schema = Arc::new(Schema::new(fields.iter().map(arrow_field).collect::<Vec<_>>()));
+    let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
         for batch in payloads.chunks(BATCH_RECORDS) {
             let decoded = decoder.decode(batch, &[])?;
             assert_eq!(decoded.report.misfit_messages(), 0, "every record fits");
             black_box(decoded.array);
         }
-        Ok(())
-    })?;
-    print_speed("stream-decode", bytes, ours);
+        ours = ours.min(start.elapsed());
 
-    let schema = Arc::new(Schema::new(fields.iter().map(arrow_field).collect::<Vec<_>>()));
-    let lines: Vec<String> = records.chunks(BATCH_RECORDS).map(|batch| batch.join("\n")).collect();
-    let theirs = best_round(|| {
+        let start = Instant::now();
         for batch in &lines {
             let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
                 .with_batch_size(BATCH_RECORDS)
@@ -48,20 +48,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             decoder.decode(batch.as_bytes())?;
             black_box(decoder.flush()?);
         }
-        Ok(())
-    })?;
+        theirs = theirs.min(start.elapsed());
+    }
+    print_speed("stream-decode", bytes, ours);
     print_speed("arrow-json", bytes, theirs);
     Ok(())
-}
-
-fn best_round(mut round: impl FnMut() -> Result<(), Box<dyn std::error::Error>>) -> Result<Duration, Box<dyn std::error::Error>> {
-    let mut best = Duration::MAX;
-    for _ in 0..ROUNDS {
-        let start = Instant::now();
-        round()?;
-        best = best.min(start.elapsed());
-    }
-    Ok(best)
 }
 
 fn print_speed(name: &str, bytes: usize, time: Duration) {

@@ -19,7 +19,7 @@ type Conversion = Result<(), MisfitReason>;
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Appends one message as one row. Says why, if something in it did not fit.
-pub(super) fn message(input: &[u8], shape: &Shape, column: &mut Column, space: &mut TokenizerSpace) -> Option<MisfitReason> {
+pub(super) fn message(input: &str, shape: &Shape, column: &mut Column, space: &mut TokenizerSpace) -> Option<MisfitReason> {
     let mut converter = Converter {
         tokens: Tokenizer::new(input, space),
         first_misfit: None,
@@ -209,9 +209,8 @@ impl Converter<'_> {
     }
 
     fn integer<T: TryFrom<i64>>(&self) -> Result<T, MisfitReason> {
-        parse_integer(self.tokens.number_text())
-            .and_then(|value| T::try_from(value).ok())
-            .ok_or(OutOfRange)
+        let value: Option<i64> = self.tokens.number_text().parse().ok();
+        value.and_then(|value| T::try_from(value).ok()).ok_or(OutOfRange)
     }
 
     /// Spark takes a TINYINT for an unsigned byte as well, and wraps.
@@ -274,10 +273,6 @@ fn end_tail(result: Conversion, column: &mut BytesColumn) -> Conversion {
         Err(_) => column.discard_tail(),
     }
     result
-}
-
-fn parse_integer(text: &str) -> Option<i64> {
-    text.parse().ok()
 }
 
 fn parse_decimal(text: &str, precision: u8, scale: u8) -> Result<i128, MisfitReason> {

@@ -13,13 +13,18 @@ const CHARACTER_BYTES_MAX: usize = 4;
 const REPLACEMENT_UNIT: Unit = 0xFFFD;
 
 pub(super) struct Cursor<'a> {
+    text: &'a str,
     pub(super) input: &'a [u8],
     pub(super) at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(input: &'a [u8]) -> Self {
-        Self { input, at: 0 }
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            input: text.as_bytes(),
+            at: 0,
+        }
     }
 
     #[inline]
@@ -27,6 +32,13 @@ impl<'a> Cursor<'a> {
         self.input.get(self.at).copied()
     }
 
+    /// What stands between two characters of the input.
+    #[inline]
+    pub(super) fn text_slice(&self, start: usize, end: usize) -> &'a str {
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    #[inline]
     pub(super) fn slice(&self, start: usize, end: usize) -> &'a [u8] {
         self.input.get(start..end).unwrap_or_default()
     }

@@ -58,11 +58,11 @@ pub(crate) struct Scratch {
 /// Appends one message as one row. Says why, if something in it did not fit.
 pub(crate) fn append(payload: &[u8], shape: &Shape, column: &mut Column, scratch: &mut Scratch) -> Option<MisfitReason> {
     let valid = match std::str::from_utf8(payload) {
-        Ok(_) => payload,
+        Ok(text) => text,
         Err(_) => {
             scratch.repaired.clear();
             append_repaired(payload, &mut scratch.repaired);
-            &scratch.repaired
+            std::str::from_utf8(&scratch.repaired).unwrap_or_default()
         }
     };
     let misfit = convert::message(valid, shape, column, &mut scratch.tokenizer);

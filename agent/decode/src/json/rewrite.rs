@@ -59,7 +59,7 @@ impl Tokenizer<'_> {
     /// The digits of the current number; nothing for the words that stand for numbers.
     pub(super) fn number_text(&self) -> &str {
         match self.number() {
-            Number::Digits { start, end } => std::str::from_utf8(self.cursor.slice(start, end)).unwrap_or_default(),
+            Number::Digits { start, end } => self.cursor.text_slice(start, end),
             Number::Nan | Number::Infinity | Number::NegativeInfinity => "",
         }
     }

@@ -157,13 +157,13 @@ mod tests {
     use super::replace_lone_surrogates;
 
     fn check(quoted: &str, expected: Option<&str>) {
-        let mut cursor = Cursor::new(quoted.as_bytes());
+        let mut cursor = Cursor::new(quoted);
         let mut out = b"before:".to_vec();
         let result = cursor.unescape(b'"', &mut out);
         replace_lone_surrogates(&mut out, 7);
         let text = result.ok().map(|_| String::from_utf8(out).unwrap());
         assert_eq!(text.as_deref().map(|text| &text[7..]), expected, "{quoted}");
-        let mut skipped = Cursor::new(quoted.as_bytes());
+        let mut skipped = Cursor::new(quoted);
         assert_eq!(skipped.skip_quoted(b'"').is_ok(), expected.is_some(), "{quoted}");
         assert_eq!(skipped.at, cursor.at, "skipping stops where reading stops: {quoted}");
     }

@@ -99,7 +99,7 @@ impl TextPlace {
 }
 
 impl<'a> Tokenizer<'a> {
-    pub(super) fn new(input: &'a [u8], space: &'a mut TokenizerSpace) -> Self {
+    pub(super) fn new(input: &'a str, space: &'a mut TokenizerSpace) -> Self {
         space.clear();
         Self {
             cursor: Cursor::new(input),
@@ -324,7 +324,10 @@ impl<'a> Tokenizer<'a> {
             self.text.end = self.space.unescaped.len();
             self.text.surrogates = false;
         }
-        Ok(std::str::from_utf8(self.text_at(self.text)).unwrap_or_default())
+        Ok(match self.text.buffer {
+            TextBuffer::Input => self.cursor.text_slice(self.text.start, self.text.end),
+            TextBuffer::Unescaped => std::str::from_utf8(self.text_at(self.text)).unwrap_or_default(),
+        })
     }
 
     /// Appends the current text to `out`, without a detour when it is not read yet.
