@@ -60,3 +60,7 @@ pub(super) const STATISTICS_TEXT_BYTES: usize = 64;
 
 /// A text that could not be cut (no character can be raised) and is longer than this has no minimum or maximum.
 pub(super) const STATISTICS_TEXT_BYTES_MAX: usize = 256;
+
+/// Wait for a table's former committer to end before it is opened again, or trashed: it ends after the commit under way, and
+/// a care job that stops early.
+pub(super) const CLOSE_WAIT: Duration = Duration::from_secs(30);

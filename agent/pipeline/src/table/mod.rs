@@ -26,6 +26,7 @@ mod data_path;
 mod handle;
 mod limits;
 mod log;
+mod open_tables;
 mod positions;
 mod properties;
 mod protocol;

@@ -16,6 +16,7 @@ use super::committer::Committer;
 use super::limits::{CARE_JOBS, COMMIT_QUEUE};
 use super::log::actions::{Action, Format, Metadata, entry_text};
 use super::log::entry_name;
+use super::open_tables::OpenTables;
 use super::state::LoadedTable;
 use super::store::local::LocalStore;
 use super::store::table_files::{LOG_FOLDER, TableFiles};
@@ -27,6 +28,7 @@ use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState, cl
 pub struct Warehouse {
     store: Arc<dyn TableStore>,
     care_jobs: Arc<Semaphore>,
+    open_tables: OpenTables,
 }
 
 impl Warehouse {
@@ -40,6 +42,7 @@ impl Warehouse {
         Self {
             store,
             care_jobs: Arc::new(Semaphore::new(CARE_JOBS)),
+            open_tables: OpenTables::default(),
         }
     }
 
@@ -54,16 +57,20 @@ impl Warehouse {
         blocking(&table.name.clone(), move || create(&files, &table)).await
     }
 
-    /// Opens a table of the stream `uid` and starts its committer and care.
+    /// Opens a table of the stream `uid` and starts its committer and care. Waits until a former handle of it is closed.
     pub async fn open_table(&self, name: &TableName, uid: &str, care: TableCareSettings) -> Result<TableHandle, TableError> {
         let files = self.files(name);
+        let claim = self.open_tables.claim(&folder(name), &files).await?;
         let (files_to_read, uid, small_below) = (files.clone(), uid.to_owned(), care.small_below());
         let table = blocking(name, move || LoadedTable::read(&files_to_read, &uid, small_below)).await?;
         let (publish, state) = watch::channel(table.public());
         let (requests, receiver) = mpsc::channel(COMMIT_QUEUE);
         let target_file_bytes = care.target_file_bytes;
         let committer = Committer::new(files.clone(), CareSchedule::new(care, Arc::clone(&self.care_jobs)), publish);
-        let committer = tokio::spawn(committer.run(table, receiver));
+        let committer = tokio::spawn(async move {
+            committer.run(table, receiver).await;
+            drop(claim);
+        });
         Ok(TableHandle::new(files, target_file_bytes, state, requests, committer))
     }
 
@@ -73,16 +80,29 @@ impl Warehouse {
         blocking(name, move || LoadedTable::read(&files, &uid, 0).map(|table| table.public())).await
     }
 
-    /// Moves the table of the stream `uid` to the trash. A table that is gone, or in the trash already, is success.
+    /// Moves the table of the stream `uid` to the trash, once its handle is closed. A table that is gone, or in the trash
+    /// already, is success.
     pub async fn trash(&self, name: &TableName, uid: &str) -> Result<(), TableError> {
         let (store, files, folder, uid) = (Arc::clone(&self.store), self.files(name), folder(name), uid.to_owned());
-        blocking(name, move || trash::trash(&*store, &files, &folder, &uid)).await
+        let claim = self.open_tables.claim(&folder, &files).await?;
+        let work = move || {
+            let answer = trash::trash(&*store, &files, &folder, &uid);
+            drop(claim);
+            answer
+        };
+        blocking(name, work).await
     }
 
     /// Moves the table of the stream `uid` back from the trash; refused if the name is taken.
     pub async fn restore(&self, name: &TableName, uid: &str) -> Result<(), TableError> {
         let (store, files, folder, uid) = (Arc::clone(&self.store), self.files(name), folder(name), uid.to_owned());
-        blocking(name, move || trash::restore(&*store, &files, &folder, &uid)).await
+        let claim = self.open_tables.claim(&folder, &files).await?;
+        let work = move || {
+            let answer = trash::restore(&*store, &files, &folder, &uid);
+            drop(claim);
+            answer
+        };
+        blocking(name, work).await
     }
 
     /// Whether a table of the stream `uid` is in the trash.

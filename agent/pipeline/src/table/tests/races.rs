@@ -81,3 +81,29 @@ async fn a_second_agent_on_the_table_stops_the_first_and_no_row_is_there_twice()
     assert_eq!(lab.foreign_ids().await, (100..106).collect::<Vec<_>>());
     assert_eq!(lab.data_files().len(), 2, "the loser's file is gone");
 }
+
+#[tokio::test]
+async fn a_table_is_opened_again_and_trashed_only_after_its_handle_is_closed() {
+    let lab = Lab::with_table().await;
+    let first = lab.open().await;
+    let name = lab.name.clone();
+    let (warehouse, again) = (lab.warehouse.clone(), lab.warehouse.clone());
+    let second = tokio::spawn(async move { again.open_table(&name, UID, super::support::quiet()).await });
+    for round in 0..5 {
+        first.append(append(100 + round..101 + round)).await.unwrap();
+    }
+    assert!(!second.is_finished());
+    first.close().await;
+    let second = second.await.unwrap().unwrap();
+    assert_eq!(
+        second.state().borrow().positions,
+        at(0, 105),
+        "it was read after the last commit of the first"
+    );
+    let name = lab.name.clone();
+    let trashed = tokio::spawn(async move { warehouse.trash(&name, UID).await });
+    second.append(append(105..106)).await.unwrap();
+    second.close().await;
+    trashed.await.unwrap().unwrap();
+    assert!(lab.warehouse.in_trash(UID).await.unwrap());
+}
