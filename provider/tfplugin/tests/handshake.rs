@@ -9,6 +9,7 @@
 
 mod support;
 
+use std::ops::RangeInclusive;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,6 +37,7 @@ use tonic_health::pb::health_client::HealthClient;
 
 const COOKIE: &str = "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2";
 const DEADLINE: Duration = Duration::from_secs(20);
+const PORTS: RangeInclusive<u16> = 10_000..=25_000;
 const MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// A client certificate of Terraform's kind: P-521, signs itself, calls itself an authority.
@@ -72,10 +74,16 @@ struct Started {
 }
 
 async fn start(client: Option<&Client>) -> Started {
-    let sockets = TempDir::new().unwrap();
+    start_with_sockets_in(client, TempDir::new().unwrap()).await
+}
+
+async fn start_with_sockets_in(client: Option<&Client>, sockets: TempDir) -> Started {
     let mut command = Command::new(support::provider_program());
     command.env("TF_PLUGIN_MAGIC_COOKIE", COOKIE).env("PLUGIN_PROTOCOL_VERSIONS", "5,6");
     command.env("PLUGIN_UNIX_SOCKET_DIR", sockets.path());
+    command
+        .env("PLUGIN_MIN_PORT", PORTS.start().to_string())
+        .env("PLUGIN_MAX_PORT", PORTS.end().to_string());
     if let Some(client) = client {
         command.env("PLUGIN_CLIENT_CERT", &client.pem);
     }
@@ -124,6 +132,17 @@ impl Started {
             }
         });
         Ok(Endpoint::from_static("https://localhost").connect_with_connector(connect).await?)
+    }
+
+    fn signal(&self, name: &str) {
+        let process = self.process.id().unwrap().to_string();
+        assert!(
+            std::process::Command::new("kill")
+                .args([&format!("-{name}"), &process])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     async fn ended(&mut self) -> (ExitStatus, Duration) {
@@ -203,6 +222,35 @@ async fn without_a_client_certificate_there_is_no_tls_as_go_plugin_has_it() {
         .await
         .unwrap();
     assert!(schema(channel).await.is_ok());
+}
+
+#[tokio::test]
+async fn where_no_socket_file_fits_it_listens_on_a_port_of_terraforms_range() {
+    let too_long_for_a_socket = tempfile::Builder::new().prefix(&"x".repeat(150)).tempdir().unwrap();
+    let started = start_with_sockets_in(None, too_long_for_a_socket).await;
+    assert_eq!(started.fields[2], "tcp");
+    let (host, port) = started.fields[3].rsplit_once(':').unwrap();
+    assert_eq!(host, "127.0.0.1");
+    assert!(PORTS.contains(&port.parse().unwrap()), "{port}");
+    let channel = Endpoint::from_shared(format!("http://{}", started.fields[3]))
+        .unwrap()
+        .connect()
+        .await
+        .unwrap();
+    assert!(schema(channel).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_interrupt_is_terraforms_business_and_a_termination_ends_in_order() {
+    let client = Client::new();
+    let mut started = start(Some(&client)).await;
+    let channel = started.connect(Some(&client)).await.unwrap();
+    started.signal("INT");
+    assert!(schema(channel).await.is_ok());
+    started.signal("TERM");
+    let (status, _) = started.ended().await;
+    assert!(status.success(), "{status:?}");
+    assert!(!std::path::Path::new(started.socket()).exists(), "the socket is still there");
 }
 
 #[tokio::test]

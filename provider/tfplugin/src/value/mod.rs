@@ -12,13 +12,14 @@ pub mod refinement;
 pub mod types;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::path::{AttributePath, Step};
 use crate::value::number::Number;
 use crate::value::refinement::Refinement;
 
-/// One value of Terraform's language.
-#[derive(Clone, Debug, Default)]
+/// One value of Terraform's language. It may be a secret, so outside of debug builds its `Debug` form tells no text.
+#[derive(Clone, Default)]
 pub enum Value {
     /// No value, of whatever type.
     #[default]
@@ -216,6 +217,27 @@ impl Value {
     pub fn set(&mut self, name: impl Into<String>, new: Self) {
         if let Self::Object(entries) | Self::Map(entries) = self {
             entries.insert(name.into(), new);
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => write!(out, "null"),
+            Self::Unknown(None) => write!(out, "unknown"),
+            Self::Unknown(Some(refinement)) if cfg!(debug_assertions) => write!(out, "unknown({refinement:?})"),
+            Self::Unknown(Some(_)) => write!(out, "unknown(refined)"),
+            Self::Bool(truth) => write!(out, "{truth}"),
+            Self::Number(number) => write!(out, "{number}"),
+            Self::String(text) if cfg!(debug_assertions) => write!(out, "{text:?}"),
+            Self::String(text) => write!(out, "[{} bytes]", text.len()),
+            Self::List(elements) => out.debug_list().entries(elements).finish(),
+            Self::Set(elements) => {
+                write!(out, "set")?;
+                out.debug_list().entries(elements).finish()
+            }
+            Self::Map(entries) | Self::Object(entries) => out.debug_map().entries(entries).finish(),
         }
     }
 }
