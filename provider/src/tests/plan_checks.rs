@@ -137,13 +137,3 @@ async fn a_create_over_an_existing_stream_warns_with_figures_and_an_import_block
         assert!(words.contains(part), "no {part:?} in: {words}");
     }
 }
-
-#[tokio::test]
-async fn a_replacement_says_once_what_it_deletes() {
-    let bench = Bench::start().await;
-    let stored = bench.applied(&plain_stream()).await;
-    let planned = bench
-        .plan(Some(&stored), &with(plain_stream(), "/description", json!("other")))
-        .await;
-    assert_eq!(planned.words().matches("1,234 rows").count(), 1, "{}", planned.words());
-}

@@ -16,8 +16,6 @@ mod verdict;
 mod wait;
 mod words;
 
-use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -55,8 +53,6 @@ const OWN_SETTINGS: [(&str, Option<&str>); 4] = [
 pub(crate) struct StreamResource {
     session: Session,
     schema: Schema,
-    /// Streams whose replacement this process has planned: the create that Terraform plans for them next is no news.
-    replacing: Mutex<BTreeSet<String>>,
 }
 
 impl StreamResource {
@@ -65,7 +61,6 @@ impl StreamResource {
         Self {
             session,
             schema: schema::schema(),
-            replacing: Mutex::default(),
         }
     }
 

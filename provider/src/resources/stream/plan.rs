@@ -2,8 +2,6 @@
 //! state), what a repair needs, what a replacement or a destroy costs, what this agent cannot do. Invariant: whatever apply
 //! would refuse, and the plan can know, is an error here.
 
-use std::sync::PoisonError;
-
 use featurestore_proto::{convert, v1};
 use stream_spec::verdict::Verdict;
 use tfplugin::call::CallContext;
@@ -44,7 +42,7 @@ impl StreamResource {
         match self.check_new(&declared, context).await {
             Ok(Consulted::Answer(answer)) => {
                 self.tell_problems(&answer, plan);
-                self.tell_existing(&declared.stream.name, answer.existing, plan);
+                tell_existing(&declared.stream.name, answer.existing, plan);
             }
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });
@@ -74,28 +72,6 @@ impl StreamResource {
         })
     }
 
-    /// A stream of that name where a create is planned: one that `-replace` or a failed create gives up, which the provider
-    /// is not told, or one that is not Terraform's.
-    fn tell_existing(&self, name: &str, existing: Option<v1::StreamRecord>, plan: &mut Plan) {
-        let replacing = self.replacing.lock().unwrap_or_else(PoisonError::into_inner).contains(name);
-        let Some(status) = existing.and_then(|record| record.status) else {
-            return;
-        };
-        if replacing || status.state() == v1::StreamState::Deleting {
-            return;
-        }
-        let table = text(&plan.planned, TABLE);
-        let holds = words::table(table, status.table.as_ref());
-        let trash = status.table.as_ref().map(words::trash).unwrap_or_default();
-        let detail = format!(
-            "The agent has a stream `{name}`. If this plan replaces it (by `-replace`, or because its creation failed), the stream goes \
-             first, and its table with it unless `on_destroy = \"retain\"` is in force. {holds} {trash}\n\nIf Terraform does not manage it \
-             yet, the apply will fail; import it instead:\n\n{}",
-            import_block(name)
-        );
-        plan.tell(Diagnostic::warning("Stream Exists", detail).at(AttributePath::attributes("name")));
-    }
-
     async fn plan_update(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
         let state = AttributePath::attributes("state");
         match text(request.prior, "state") {
@@ -117,10 +93,6 @@ impl StreamResource {
         let (name, table, state) = (text(prior, "name"), text(prior, TABLE), AttributePath::attributes("state"));
         plan.mark_unknown(&state);
         plan.require_replacement(state.clone());
-        self.replacing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned());
         if is_protected(prior) {
             return plan.tell(protected(name));
         }
@@ -198,10 +170,6 @@ impl StreamResource {
                 format!("The plan replaces the stream, and `on_destroy = \"retain\"` is new in it: the table `{table}` would still be deleted, by the setting in force. Apply `on_destroy = \"retain\"` alone first."),
             ).at(AttributePath::attributes("on_destroy")));
         }
-        self.replacing
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(name.to_owned());
         let seen = self.look(name, plan, context).await;
         let holds = words::table(table, seen.as_ref());
         let (summary, detail) = if keeps {
@@ -284,4 +252,25 @@ impl StreamResource {
         plan.diagnostics
             .extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
     }
+}
+
+/// A stream of that name where a create is planned: one whose creation failed, which Terraform gives up without telling the
+/// provider, or one that is not Terraform's. In the second plan of a replacement Terraform drops this warning.
+fn tell_existing(name: &str, existing: Option<v1::StreamRecord>, plan: &mut Plan) {
+    let Some(status) = existing.and_then(|record| record.status) else {
+        return;
+    };
+    if status.state() == v1::StreamState::Deleting {
+        return;
+    }
+    let table = text(&plan.planned, TABLE);
+    let holds = words::table(table, status.table.as_ref());
+    let trash = status.table.as_ref().map(words::trash).unwrap_or_default();
+    let detail = format!(
+        "The agent has a stream `{name}`. If this plan replaces it because its creation failed, the stream goes first, and its table \
+         with it unless `on_destroy = \"retain\"` is in force. {holds} {trash}\n\nIf Terraform does not manage it \
+         yet, the apply will fail; import it instead:\n\n{}",
+        import_block(name)
+    );
+    plan.tell(Diagnostic::warning("Stream Exists", detail).at(AttributePath::attributes("name")));
 }

@@ -125,10 +125,12 @@ pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, pl
     let newly_included = listed(before.difference(&after).collect());
     let mut detail = String::new();
     if !newly_excluded.is_empty() {
-        let rows = table.map(|table| format!(" ({})", words::figures(table))).unwrap_or_default();
+        let rows = table
+            .map(|table| format!(" The table holds {}.", words::figures(table)))
+            .unwrap_or_default();
         detail.push_str(&format!(
-            "{newly_excluded}: null in every row that is ingested from now on. Rows already in the table{rows} keep their values: \
-             the change does not remove them. "
+            "{newly_excluded}: null in every row that is ingested from now on. Rows already in the table keep their values: the change \
+             does not remove them.{rows} "
         ));
     }
     if !newly_included.is_empty() {
