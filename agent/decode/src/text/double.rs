@@ -1,7 +1,7 @@
 //! A double as `Double.toString` of Java writes it.
 //!
-//! Not here: reading doubles, which Rust's `parse` does exactly as Java. Java 17 prints one digit too many for some
-//! doubles above 1e17 (JDK-4511638); this is the shortest text, as later Javas print it.
+//! Not here: reading doubles, which Rust's `parse` does exactly as Java. The text is the shortest that reads back as the
+//! same double, as Java prints it from version 19 on; older ones print more digits for some doubles (JDK-4511638).
 
 use std::fmt::Write;
 
@@ -15,12 +15,12 @@ pub(crate) fn append_java_double(value: f64, out: &mut Vec<u8>) {
     }
     let magnitude = value.abs();
     let (mut digits, mut exponent) = scientific(format_args!("{magnitude:e}"));
-    if digits.as_bytes().len() == 1 {
-        // Java prints at least two digits and takes the nearest decimal of two: `4.9E-324`, not `5.0E-324`.
-        let two = ShortText::of(format_args!("{magnitude:.1e}"));
-        if two.as_str().parse() == Ok(magnitude) {
-            (digits, exponent) = scientific(format_args!("{magnitude:.1e}"));
-        }
+    // Of the shortest texts, Rust's can be one of two at the same distance; Java takes the even one. And Java prints at
+    // least two digits, then the nearest two: `4.9E-324`, not `5.0E-324`.
+    let decimals = (digits.as_bytes().len() - 1).max(1);
+    let nearest = ShortText::of(format_args!("{magnitude:.decimals$e}"));
+    if nearest.as_str().parse() == Ok(magnitude) {
+        (digits, exponent) = scientific(format_args!("{}", nearest.as_str()));
     }
     append_digits(digits.as_bytes(), exponent, out);
 }
@@ -130,6 +130,7 @@ mod tests {
             (0.001, "0.001"),
             (0.001_25, "0.00125"),
             (0.000_999, "9.99E-4"),
+            (123_456_734_567_890.12, "1.2345673456789012E14"),
             (5e-324, "4.9E-324"),
             (2e-323, "2.0E-323"),
             (f64::MAX, "1.7976931348623157E308"),
