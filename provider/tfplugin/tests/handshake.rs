@@ -346,6 +346,33 @@ async fn what_is_not_offered_is_unimplemented_and_what_is_unknown_is_a_diagnosti
 }
 
 #[tokio::test]
+async fn a_terraform_that_would_store_write_only_values_is_refused_them() {
+    let client = Client::new();
+    let started = start(Some(&client)).await;
+    let mut provider = ProviderClient::new(started.connect(Some(&client)).await.unwrap());
+    for (allowed, expected) in [(false, 1), (true, 0)] {
+        let config = pb::DynamicValue {
+            json: br#"{"name":"a","secret_wo":"s"}"#.to_vec(),
+            msgpack: Vec::new(),
+        };
+        let request = pb::validate_resource_config::Request {
+            type_name: "corner_file".to_owned(),
+            config: Some(config),
+            client_capabilities: Some(pb::ClientCapabilities {
+                write_only_attributes_allowed: allowed,
+                deferral_allowed: false,
+            }),
+        };
+        let said = provider.validate_resource_config(request).await.unwrap().into_inner().diagnostics;
+        assert_eq!(said.len(), expected, "{said:?}");
+        assert!(
+            said.iter().all(|message| message.summary == "Write-Only Attribute Not Supported"),
+            "{said:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_person_who_starts_it_is_told_what_it_is() {
     let mut command = Command::new(support::provider_program());
     command

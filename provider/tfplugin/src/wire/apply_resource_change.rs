@@ -1,4 +1,6 @@
-//! See `engine/apply_resource_change.rs`.
+//! The call on the wire; what it does is in `engine/apply_resource_change.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::apply_resource_change::{Request, Response};
 

@@ -1,4 +1,6 @@
-//! See `engine/configure_provider.rs`.
+//! The call on the wire; what it does is in `engine/configure_provider.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::configure_provider::{Request, Response};
 

@@ -1,4 +1,6 @@
-//! See `engine/import_resource_state.rs`.
+//! The call on the wire; what it does is in `engine/import_resource_state.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::import_resource_state::{ImportedResource, Request, Response};
 

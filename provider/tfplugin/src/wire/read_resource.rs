@@ -1,4 +1,6 @@
-//! See `engine/read_resource.rs`.
+//! The call on the wire; what it does is in `engine/read_resource.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::read_resource::{Request, Response};
 

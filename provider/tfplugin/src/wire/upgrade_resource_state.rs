@@ -1,4 +1,6 @@
-//! See `engine/upgrade_resource_state.rs`.
+//! The call on the wire; what it does is in `engine/upgrade_resource_state.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::upgrade_resource_state::{Request, Response};
 

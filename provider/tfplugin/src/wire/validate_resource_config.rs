@@ -1,4 +1,6 @@
-//! See `engine/validate_resource_config.rs`.
+//! The call on the wire; what it does is in `engine/validate_resource_config.rs`.
+//!
+//! Invariant: what cannot be read or said becomes a diagnostic, and what was known before stays known.
 
 use featurestore_proto::tfplugin6::validate_resource_config::{Request, Response};
 

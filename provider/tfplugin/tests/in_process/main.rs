@@ -11,6 +11,7 @@
 
 #[path = "../../examples/corner/file.rs"]
 mod file;
+mod misbehaving;
 mod properties;
 #[path = "../../examples/corner/provider.rs"]
 mod provider;

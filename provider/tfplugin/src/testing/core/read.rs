@@ -11,6 +11,7 @@ use tonic::Request;
 
 use super::{Core, Stored};
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::resource::MoveSource;
 use crate::testing::codec::{decode, diagnostics, encode};
 use crate::value::{Value, json};
 
@@ -101,6 +102,61 @@ impl Core {
         }
     }
 
+    /// Reads state that an older version of the provider stored, as JSON.
+    ///
+    /// # Errors
+    /// When it could not be read.
+    pub async fn upgrade(&self, type_name: &str, version: i64, state: &serde_json::Value) -> Result<Value, Diagnostics> {
+        let request = pb::upgrade_resource_state::Request {
+            type_name: type_name.to_owned(),
+            version,
+            raw_state: Some(raw(state)),
+        };
+        let answer = self
+            .service
+            .upgrade_resource_state(Request::new(request))
+            .await
+            .expect("no status")
+            .into_inner();
+        let said = diagnostics(answer.diagnostics);
+        if said.has_errors() {
+            Err(said)
+        } else {
+            Ok(decode(self.shape(type_name), answer.upgraded_state.as_ref()))
+        }
+    }
+
+    /// Moves the state of another type of resource to `type_name`, as a `moved` block does.
+    ///
+    /// # Errors
+    /// When it could not be taken over.
+    pub async fn take_over(&self, type_name: &str, source: &MoveSource<'_>) -> Result<Stored, Diagnostics> {
+        let request = pb::move_resource_state::Request {
+            source_provider_address: source.provider_address.to_owned(),
+            source_type_name: source.type_name.to_owned(),
+            source_schema_version: source.schema_version,
+            source_state: Some(raw(source.state)),
+            target_type_name: type_name.to_owned(),
+            ..Default::default()
+        };
+        let answer = self
+            .service
+            .move_resource_state(Request::new(request))
+            .await
+            .expect("no status")
+            .into_inner();
+        let said = diagnostics(answer.diagnostics);
+        if said.has_errors() {
+            return Err(said);
+        }
+        let state = decode(self.shape(type_name), answer.target_state.as_ref());
+        Ok(Stored {
+            type_name: type_name.to_owned(),
+            state,
+            private: answer.target_private,
+        })
+    }
+
     /// Validates and reads a data source.
     ///
     /// # Errors
@@ -139,5 +195,12 @@ impl Core {
         } else {
             Ok((decode(shape, answer.state.as_ref()), said))
         }
+    }
+}
+
+fn raw(state: &serde_json::Value) -> pb::RawState {
+    pb::RawState {
+        json: state.to_string().into_bytes(),
+        ..Default::default()
     }
 }
