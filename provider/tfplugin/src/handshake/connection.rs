@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
@@ -46,7 +46,10 @@ pub(crate) fn incoming(
     let (sender, receiver) = mpsc::channel(CONNECTIONS_WAITING_MAX);
     let acceptor = tls.map(TlsAcceptor::from);
     let accepting = tokio::spawn(async move {
+        // Handshakes that still run end with this task.
+        let mut handshakes = JoinSet::new();
         loop {
+            while handshakes.try_join_next().is_some() {}
             let accepted = tokio::select! {
                 () = stop.cancelled() => return,
                 accepted = listener.accept() => accepted,
@@ -58,7 +61,7 @@ pub(crate) fn incoming(
                     }
                 }
                 (Ok(connection), Some(acceptor)) => {
-                    tokio::spawn(shake_hands(acceptor.clone(), connection, sender.clone()));
+                    handshakes.spawn(shake_hands(acceptor.clone(), connection, sender.clone()));
                 }
                 (Err(error), _) => {
                     tracing::warn!(%error, "cannot accept a connection");
