@@ -194,6 +194,24 @@ fn a_whole_life_from_validate_to_destroy() {
     assert_eq!(std::fs::read_dir(world.files()).unwrap().count(), 0);
 }
 
+/// The path that replaces lies inside of an object that is not there before, or after.
+#[test]
+fn an_object_that_comes_or_goes_replaces_by_what_is_inside() {
+    let plain = "resource \"corner_file\" \"a\" {\n  name = \"a\"\n}\n";
+    let owned = plain.replace("name", "owner = { team = \"t\" }\n  name");
+    for (before, after) in [(plain, owned.as_str()), (&owned, plain)] {
+        let world = World::new(before);
+        world.apply();
+        world.configure(after);
+        assert_eq!(
+            world.planned(&[]),
+            ("delete+create".to_owned(), serde_json::json!([["owner", "team"]]))
+        );
+        world.apply();
+        world.assert_empty_plan();
+    }
+}
+
 #[test]
 fn an_import_plans_empty_and_drift_shows() {
     let file = "resource \"corner_file\" \"a\" {\n  name = \"a\"\n  content = \"[1]\"\n}\n";
