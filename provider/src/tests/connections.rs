@@ -189,3 +189,36 @@ async fn a_connection_is_imported_to_an_empty_plan() {
     let imported = bench.import_connection("kafka").await.expect("it is there");
     assert_eq!(bench.plan_connection(Some(&imported), &connection()).await.action(), Action::NoOp);
 }
+
+#[tokio::test]
+async fn drift_is_planned_back_and_a_deleted_connection_is_planned_anew() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    {
+        let mut world = bench.agent.world();
+        let kept = world.connections.get_mut("kafka").expect("it is there");
+        kept.comment = None;
+        kept.generation += 1;
+    }
+    let refreshed = bench.refreshed(&stored).await;
+    assert_eq!(
+        bench.plan_connection(Some(&refreshed), &connection()).await.action(),
+        Action::Update
+    );
+    bench.applied_connection(Some(&refreshed), &connection()).await;
+    bench.agent.world().connections.clear();
+    assert!(bench.refresh(&stored).await.is_none());
+}
+
+#[tokio::test]
+async fn a_conflict_is_a_clear_error() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    bench.agent.world().connections.get_mut("kafka").expect("it is there").generation += 1;
+    let planned = bench
+        .plan_connection(Some(&stored), &with(connection(), "/comment", json!("new")))
+        .await;
+    let outcome = bench.apply_planned(planned).await;
+    assert!(outcome.words().contains("Changed Since The Plan"), "{}", outcome.words());
+    assert_eq!(outcome.stored, Some(stored));
+}

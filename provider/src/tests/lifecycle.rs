@@ -183,3 +183,14 @@ async fn an_update_waits_until_the_new_definition_is_in_force() {
         .await;
     assert!(bench.agent.count("GetStream") >= looks + 2);
 }
+
+#[tokio::test]
+async fn a_deletion_that_is_not_finished_in_time_stays_in_the_state() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&with(plain_stream(), "/timeouts/delete", json!("1s"))).await;
+    bench.agent.world().looks_until_gone = Some(1000);
+    let planned = bench.plan_destroy(&stored).await;
+    let outcome = bench.apply_planned(planned).await;
+    assert!(outcome.words().contains("Deletion Goes On"), "{}", outcome.words());
+    assert_eq!(outcome.stored, Some(stored), "values and private state");
+}

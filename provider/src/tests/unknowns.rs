@@ -86,3 +86,23 @@ async fn every_attribute_of_a_connection_may_be_unknown() {
         assert_eq!(bench.plan_connection(None, &config).await.action(), Action::Create, "{pointer}");
     }
 }
+
+#[tokio::test]
+async fn any_two_attributes_may_be_unknown_together() {
+    let bench = Bench::start().await;
+    for base in [kafka_stream(), registry_stream()] {
+        let mut all = Vec::new();
+        pointers("", &base, &mut all);
+        for (index, one) in all.iter().enumerate() {
+            for other in all
+                .iter()
+                .skip(index + 1)
+                .filter(|other| !other.starts_with(one) && !one.starts_with(*other))
+            {
+                let config = with(with(base.clone(), one, json!(UNKNOWN)), other, json!(UNKNOWN));
+                let said = bench.validate(&config).await;
+                assert!(!said.has_errors(), "{one} and {other}: {}", said.words());
+            }
+        }
+    }
+}

@@ -260,7 +260,8 @@ fn tell_existing(name: &str, existing: Option<v1::StreamRecord>, plan: &mut Plan
     let Some(status) = existing.and_then(|record| record.status) else {
         return;
     };
-    if status.state() == v1::StreamState::Deleting {
+    // With an error the plan replaces nothing, and Terraform shows this even for the second plan of a replacement.
+    if status.state() == v1::StreamState::Deleting || plan.diagnostics.has_errors() {
         return;
     }
     let table = text(&plan.planned, TABLE);

@@ -52,6 +52,7 @@ pub(super) fn trash(table: &v1::TableStatus) -> String {
 /// A table in a sentence, or that nothing is known of it.
 pub(super) fn table(name: &str, status: Option<&v1::TableStatus>) -> String {
     match status {
+        Some(table) if table.version.is_none() => format!("`{name}` does not exist yet."),
         Some(table) => format!("`{name}` holds {}.", figures(table)),
         None => format!("How much `{name}` holds is not known: the agent did not say."),
     }
@@ -84,7 +85,11 @@ pub(super) fn condition(record: &StreamRecord) -> String {
         .conditions
         .iter()
         .filter(|it| it.status() != v1::ConditionStatus::True && !it.message.is_empty());
-    for condition in bad.take(CONDITIONS_SHOWN_MAX) {
+    let mut bad = bad.take(CONDITIONS_SHOWN_MAX).peekable();
+    if bad.peek().is_none() && record.status.state() == v1::StreamState::Provisioning {
+        text.push_str(" The agent has not said yet what it waits for.");
+    }
+    for condition in bad {
         text.push_str(&format!("\n  {} ({}): {}", condition.r#type, condition.reason, condition.message));
     }
     text
@@ -118,6 +123,7 @@ mod tests {
 
     #[test]
     fn figures_read_well() {
+        assert!(super::table("a.b.c", Some(&v1::TableStatus::default())).contains("does not exist yet"));
         let table = v1::TableStatus {
             rows: 1_234_567,
             files: 1,
