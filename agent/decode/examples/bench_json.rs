@@ -1,5 +1,5 @@
 //! Decoding speed on transaction records of about 1 KB, beside `arrow-json` in the same run:
-//! `cargo run --release -p stream-decode --example bench_json`.
+//! `cargo run --release -p stream-decode --example bench_json [ROUNDS]`.
 //!
 //! Both read the same records into the same columns, in turns; each prints its best round, so that other work on the
 //! machine disturbs the comparison least.
@@ -30,8 +30,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let lines: Vec<String> = records.chunks(BATCH_RECORDS).map(|batch| batch.join("\n")).collect();
     let mut decoder = Decoder::new(vec![Plan::json(&DataType::Struct(fields.clone()))?])?;
     let schema = Arc::new(Schema::new(fields.iter().map(arrow_field).collect::<Vec<_>>()));
+    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
     let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         let start = Instant::now();
         for batch in payloads.chunks(BATCH_RECORDS) {
             let decoded = decoder.decode(batch, &[])?;
