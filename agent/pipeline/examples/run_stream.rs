@@ -36,7 +36,11 @@ struct Plaintext {
 impl ConnectionResolver for Plaintext {
     async fn open(&self, _connection: &ConnectionConfig) -> Result<ClientProperties, PipelineError> {
         let bootstrap_servers = self.bootstrap_servers.clone();
-        Ok(ClientProperties { bootstrap_servers, properties: BTreeMap::new(), identity: "plaintext".to_owned() })
+        Ok(ClientProperties {
+            bootstrap_servers,
+            properties: BTreeMap::new(),
+            identity: "plaintext".to_owned(),
+        })
     }
 
     fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
@@ -52,8 +56,13 @@ impl Flags {
         let mut flags = BTreeMap::new();
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
-            let name = name.strip_prefix("--").with_context(|| format!("`{name}` is not a flag; write `--name value`"))?;
-            flags.insert(name.to_owned(), arguments.next().with_context(|| format!("`--{name}` needs a value"))?);
+            let name = name
+                .strip_prefix("--")
+                .with_context(|| format!("`{name}` is not a flag; write `--name value`"))?;
+            flags.insert(
+                name.to_owned(),
+                arguments.next().with_context(|| format!("`--{name}` needs a value"))?,
+            );
         }
         Ok(Self(flags))
     }
@@ -64,17 +73,29 @@ impl Flags {
     }
 
     fn number(&self, name: &str) -> anyhow::Result<Option<u64>> {
-        self.0.get(name).map(|value| value.parse().with_context(|| format!("`--{name}` is {value:?}, not a number"))).transpose()
+        self.0
+            .get(name)
+            .map(|value| value.parse().with_context(|| format!("`--{name}` is {value:?}, not a number")))
+            .transpose()
     }
 }
 
 fn definition(flags: &Flags) -> anyhow::Result<StreamDefinition> {
     let payload = match flags.0.get("schema") {
-        Some(path) => Some(SchemaText::Json(std::fs::read_to_string(path).with_context(|| format!("cannot read `{path}`"))?)),
+        Some(path) => Some(SchemaText::Json(
+            std::fs::read_to_string(path).with_context(|| format!("cannot read `{path}`"))?,
+        )),
         None => None,
     };
-    let schemas = DirectSchemas { key: Some(SchemaText::Json(r#"{"type": "string"}"#.to_owned())), payload };
-    let excluded: BTreeSet<String> = flags.0.get("exclude").map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
+    let schemas = DirectSchemas {
+        key: Some(SchemaText::Json(r#"{"type": "string"}"#.to_owned())),
+        payload,
+    };
+    let excluded: BTreeSet<String> = flags
+        .0
+        .get("exclude")
+        .map(|paths| paths.split(',').map(str::to_owned).collect())
+        .unwrap_or_default();
     let mut extra_options = BTreeMap::from([("startingOffsets".to_owned(), flags.text("start", Some("latest"))?)]);
     if let Some(headers) = flags.0.get("headers") {
         extra_options.insert("includeHeaders".to_owned(), headers.clone());
@@ -91,7 +112,10 @@ fn definition(flags: &Flags) -> anyhow::Result<StreamDefinition> {
         spec: StreamSpec {
             name: StreamName::parse("main.bench.stream")?,
             description: None,
-            source: SourceConfig::Kafka(KafkaSource { subscription: SubscriptionMode::Subscribe(flags.text("topic", None)?), extra_options }),
+            source: SourceConfig::Kafka(KafkaSource {
+                subscription: SubscriptionMode::Subscribe(flags.text("topic", None)?),
+                extra_options,
+            }),
             connection: ConnectionConfig::UcConnectionName(ConnectionName::parse("bench")?),
             schemas: SchemaConfig::Direct(schemas.clone()),
             ingestion: IngestionConfig {
@@ -126,8 +150,15 @@ fn cpu_seconds() -> anyhow::Result<f64> {
 fn describe(status: &PipelineStatus) -> String {
     let rows = status.table.as_ref().map_or(0, |table| table.rows);
     let version = status.table.as_ref().map_or(-1, |table| table.version);
-    let behind: i64 = status.partitions.values().filter_map(|p| p.end_offset.map(|end| end - p.position.next_offset)).sum();
-    format!("{:?} version {version} rows {rows} behind {behind} malformed {} conditions {:?}", status.phase, status.records_malformed, status.conditions)
+    let behind: i64 = status
+        .partitions
+        .values()
+        .filter_map(|p| p.end_offset.map(|end| end - p.position.next_offset))
+        .sum();
+    format!(
+        "{:?} version {version} rows {rows} behind {behind} malformed {} conditions {:?}",
+        status.phase, status.records_malformed, status.conditions
+    )
 }
 
 #[tokio::main]
@@ -138,10 +169,17 @@ async fn main() -> anyhow::Result<()> {
     if let Some(milliseconds) = flags.number("discovery-ms")? {
         settings.discovery_interval = Duration::from_millis(milliseconds);
     }
-    let resolver = Plaintext { bootstrap_servers: flags.text("bootstrap", None)?, changes: watch::Sender::new(0) };
+    let resolver = Plaintext {
+        bootstrap_servers: flags.text("bootstrap", None)?,
+        changes: watch::Sender::new(0),
+    };
     let engine = Engine::new(settings, Arc::new(resolver))?;
     let state = engine.provision(&definition).await?;
-    println!("table at {} starts at {:?}", engine.location(&definition.spec.ingestion.destination), state.positions);
+    println!(
+        "table at {} starts at {:?}",
+        engine.location(&definition.spec.ingestion.destination),
+        state.positions
+    );
 
     let (started, cpu_before) = (Instant::now(), cpu_seconds()?);
     let rows_before = state.totals.rows;
@@ -170,6 +208,9 @@ async fn main() -> anyhow::Result<()> {
     let rows = snapshot.table.as_ref().map_or(0, |table| table.rows) - rows_before;
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds()? - cpu_before);
     println!("{}", describe(&snapshot));
-    println!("{rows} rows in {seconds:.1} s, {cpu:.1} CPU-seconds: {:.2} CPU-seconds per million", cpu * 1e6 / rows.max(1) as f64);
+    println!(
+        "{rows} rows in {seconds:.1} s, {cpu:.1} CPU-seconds: {:.2} CPU-seconds per million",
+        cpu * 1e6 / rows.max(1) as f64
+    );
     Ok(())
 }

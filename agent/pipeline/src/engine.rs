@@ -129,6 +129,11 @@ impl Engine {
         self.shared.warehouse.location(table)
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &EngineShared {
+        &self.shared
+    }
+
     /// Asks the source behind a connection for its cluster's identity, and returns it.
     pub async fn check_connection(&self, connection: &ConnectionConfig) -> Result<String, PipelineError> {
         let properties = self.shared.resolver.open(connection).await?;

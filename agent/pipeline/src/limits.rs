@@ -59,6 +59,9 @@ pub const DETACH_WAIT: Duration = Duration::from_secs(10);
 /// Sentences in one condition's message: a stream of a thousand partitions must stay readable.
 pub const CONDITION_SENTENCES_MAX: usize = 5;
 
+/// How long a new client may fail to connect before the reason is reported: a second attempt fits in it.
+pub const TROUBLE_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Longest wait for a stream to commit what is in flight when it is stopped: a broker's answer and a commit fit in it.
 pub const STOP_WAIT: Duration = Duration::from_secs(25);
 
@@ -67,6 +70,9 @@ pub const RETRY_WAIT_MIN: Duration = Duration::from_millis(500);
 
 /// Longest wait after a failure that may heal.
 pub const RETRY_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Wait before a source that has changed is opened again.
+pub const REOPEN_WAIT: Duration = Duration::from_millis(200);
 
 /// How often a topic that is missing, or a cluster that is away, is looked for.
 pub const MISSING_TOPIC_WAIT: Duration = Duration::from_secs(5);

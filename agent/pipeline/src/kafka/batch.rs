@@ -87,7 +87,7 @@ impl SourceBatch {
         columns
     }
 
-    /// Headers as an array of structs per record; a record without headers has an empty array.
+    /// Headers as an array of structs per record; null for a record without headers, as Spark has it.
     fn headers(&self) -> ArrayRef {
         let fields = Fields::from(vec![
             ArrowField::new("key", ArrowType::Utf8, true),
@@ -97,7 +97,9 @@ impl SourceBatch {
         let mut lists = ListBuilder::new(header).with_field(ArrowField::new("element", ArrowType::Struct(fields), true));
         for message in self.messages.iter().flat_map(MessageBatch::iter) {
             let header = lists.values();
+            let mut any = false;
             message.headers(|name, value| {
+                any = true;
                 if let Some(names) = header.field_builder::<StringBuilder>(0) {
                     names.append_value(String::from_utf8_lossy(name));
                 }
@@ -106,7 +108,7 @@ impl SourceBatch {
                 }
                 header.append(true);
             });
-            lists.append(true);
+            lists.append(any);
         }
         Arc::new(lists.finish())
     }

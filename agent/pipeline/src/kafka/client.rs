@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rdkafka::consumer::Consumer;
 use rdkafka::{Offset, TopicPartitionList};
@@ -19,6 +19,9 @@ use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
 use crate::position::PartitionId;
+
+/// The last answer about topics, or the error of a question that was asked then.
+type LastAnswer = Result<Arc<Described>, (Instant, NativeError)>;
 
 /// Topics as the cluster describes them, as of a moment.
 #[derive(Debug)]
@@ -52,7 +55,7 @@ pub(crate) struct ClusterClient {
     retired: AtomicBool,
     /// The last answer about topics. The lock is held while the cluster is asked, so that streams that want to know at
     /// the same time share one question.
-    described: tokio::sync::Mutex<Option<Result<Arc<Described>, (Instant, NativeError)>>>,
+    described: tokio::sync::Mutex<Option<LastAnswer>>,
 }
 
 impl ClusterClient {
@@ -107,16 +110,33 @@ impl ClusterClient {
         &self.bootstrap_servers
     }
 
-    /// The cluster's id.
+    /// The cluster's id. The first question to a new client: it ends early when the client reports that it cannot connect.
     pub(crate) async fn cluster_id(&self) -> Result<String, PipelineError> {
         let consumer = self.consumer.clone();
-        let id = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::SOURCE_ANSWER_WAIT)).await?;
+        let asking = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::SOURCE_ANSWER_WAIT));
+        let id = tokio::select! {
+            id = asking => id?,
+            () = self.in_trouble_for(limits::TROUBLE_PATIENCE) => None,
+        };
         match id {
             Some(id) => {
                 self.consumer.note_answer();
                 Ok(id)
             }
             None => Err(self.unreachable("no broker answered in time")),
+        }
+    }
+
+    /// Returns when the connection has been in trouble for that long.
+    async fn in_trouble_for(&self, patience: Duration) {
+        let mut trouble = self.consumer.trouble();
+        loop {
+            if trouble.wait_for(Option::is_some).await.is_err() {
+                return std::future::pending().await;
+            }
+            if tokio::time::timeout(patience, trouble.wait_for(Option::is_none)).await.is_err() {
+                return;
+            }
         }
     }
 

@@ -36,17 +36,33 @@ impl ClientContext for ClientEvents {
     fn error(&self, error: KafkaError, reason: &str) {
         // The news that every broker is down comes after, and says less than, the reason why one of them is.
         let summary = error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown);
+        let reason = lasting_part(reason);
         self.trouble.send_if_modified(|trouble| {
-            if summary && trouble.is_some() {
-                return false;
+            let known = trouble
+                .as_deref()
+                .is_some_and(|known| summary || without_broker(known) == without_broker(reason));
+            if !known {
+                *trouble = Some(reason.to_owned());
             }
-            *trouble = Some(reason.to_owned());
-            true
+            !known
         });
     }
 }
 
 impl ConsumerContext for ClientEvents {}
+
+/// A reason without the times and counts that differ from one attempt to the next.
+fn lasting_part(reason: &str) -> &str {
+    reason.split_once(" (after ").map_or(reason, |(lasting, _)| lasting)
+}
+
+/// A reason without the `host:port/id: ` of the broker: one that is down is reported under several ids.
+fn without_broker(reason: &str) -> &str {
+    reason
+        .split_once(": ")
+        .filter(|(broker, _)| broker.contains('/'))
+        .map_or(reason, |(_, rest)| rest)
+}
 
 /// A consumer that is open for as long as anything refers to it.
 pub(crate) struct OpenConsumer {
@@ -149,5 +165,38 @@ fn refused(error: KafkaError) -> PipelineError {
         reason: "ConnectionRefused",
         message,
         retry: Retry::No,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_told_once_however_often_it_is_met() {
+        let trouble = watch::Sender::new(None);
+        let events = ClientEvents { trouble: trouble.clone() };
+        let refused = KafkaError::Global(RDKafkaErrorCode::BrokerTransportFailure);
+        let down = KafkaError::Global(RDKafkaErrorCode::AllBrokersDown);
+        let mut reader = trouble.subscribe();
+        for (error, reason, told) in [
+            (
+                &refused,
+                "b:1/bootstrap: Connect to ipv4#1.2.3.4:1 failed: Connection refused (after 0ms in state CONNECT)",
+                true,
+            ),
+            (&down, "1/1 brokers are down", false),
+            (
+                &refused,
+                "b:1/7: Connect to ipv4#1.2.3.4:1 failed: Connection refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)",
+                false,
+            ),
+            (&refused, "b:1/7: Disconnected (after 5ms in state UP)", true),
+        ] {
+            events.error(error.clone(), reason);
+            assert_eq!(reader.has_changed().expect("open"), told, "{reason}");
+            reader.borrow_and_update();
+        }
+        assert_eq!(reader.borrow().as_deref(), Some("b:1/7: Disconnected"));
     }
 }

@@ -308,6 +308,9 @@ pub(crate) fn read_positions(consumer: &OpenConsumer, partitions: &TopicPartitio
     );
 }
 
+/// One answer per topic that was asked for.
+pub(crate) type TopicAnswers = Vec<(String, Result<TopicDescription, NativeError>)>;
+
 /// One topic as a broker describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TopicDescription {
@@ -318,11 +321,7 @@ pub(crate) struct TopicDescription {
 }
 
 /// Asks the cluster for ids and partitions of topics: blocks up to `timeout`. One answer per topic.
-pub(crate) fn describe_topics(
-    consumer: &OpenConsumer,
-    topics: &[String],
-    timeout: Duration,
-) -> Result<Vec<(String, Result<TopicDescription, NativeError>)>, NativeError> {
+pub(crate) fn describe_topics(consumer: &OpenConsumer, topics: &[String], timeout: Duration) -> Result<TopicAnswers, NativeError> {
     let names = topics.iter().map(|topic| c_string(topic)).collect::<Result<Vec<_>, _>>()?;
     let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
     let timeout_ms = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
@@ -351,9 +350,7 @@ pub(crate) fn describe_topics(
 ///
 /// # Safety
 /// `event` is null or a live event.
-unsafe fn read_description_event(
-    event: *mut sys::rd_kafka_event_t,
-) -> Result<Vec<(String, Result<TopicDescription, NativeError>)>, NativeError> {
+unsafe fn read_description_event(event: *mut sys::rd_kafka_event_t) -> Result<TopicAnswers, NativeError> {
     // SAFETY: every pointer below belongs to the event, which the caller keeps; counts come with their arrays.
     unsafe {
         if event.is_null() {

@@ -16,4 +16,6 @@ pub(crate) mod source;
 pub(crate) mod topics;
 
 #[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
 mod tests;

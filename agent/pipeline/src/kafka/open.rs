@@ -10,7 +10,7 @@ use stream_spec::stream::{KafkaSource as KafkaSourceSpec, OnDataLoss};
 
 use super::client::{AvailableRange, ClusterClient};
 use super::options::KafkaOptions;
-use super::plan::{self, AttachPlan, LossDecision};
+use super::plan::{self, AttachPlan, LossDecision, RecreatedTopic};
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
 use super::topics::{self, TopicState};
@@ -45,6 +45,8 @@ pub(crate) struct Opening {
     pub(crate) held: BTreeMap<PartitionId, String>,
     /// What is not as it should be.
     pub(crate) conditions: Vec<PipelineCondition>,
+    /// False when a partition could not be decided about: the stream is to be opened again soon.
+    pub(crate) is_complete: bool,
     /// Ends of partitions, as a read-committed reader sees them.
     pub(crate) ends: BTreeMap<PartitionId, i64>,
 }
@@ -63,7 +65,17 @@ impl Opening {
         check_cluster(&client, request.table).await?;
         let found = topics::look_up(&client, &subscribed, Instant::now()).await?;
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
-        let ranges = client.available_ranges(&partitions_of(&plan)).await?;
+        let wanted = partitions_of(&plan);
+        let ranges = match client.available_ranges(&wanted).await {
+            Ok(ranges) => ranges,
+            // The cluster has just described its topics, so it is a partition without a leader that does not answer. The
+            // others are read meanwhile.
+            Err(PipelineError::Source { message, .. }) => {
+                tracing::info!(message, "the ranges of partitions are not known now");
+                BTreeMap::new()
+            }
+            Err(error) => return Err(error),
+        };
         let mut opening = Self {
             lease,
             options,
@@ -73,50 +85,15 @@ impl Opening {
             attach: Positions::new(),
             held: BTreeMap::new(),
             conditions: Vec::new(),
+            is_complete: wanted.iter().all(|partition| ranges.contains_key(partition)),
             ends: ranges.iter().map(|(partition, range)| (partition.clone(), range.end)).collect(),
         };
-        opening.decide(&client, plan, &ranges, &request);
-        Ok(opening)
-    }
-
-    fn decide(
-        &mut self,
-        client: &ClusterClient,
-        plan: AttachPlan,
-        ranges: &BTreeMap<PartitionId, AvailableRange>,
-        request: &OpenRequest<'_>,
-    ) {
-        let recorded = &request.table.positions;
         let mut moved = Positions::new();
         let mut identity = request.table.source.clone();
         identity.topic_ids.extend(plan.new_topic_ids);
-        for (partition, position) in plan.resume {
-            let reported = request.out_of_range.contains(&partition);
-            let decision = ranges
-                .get(&partition)
-                .map(|range| (*range, plan::decide_loss(position, *range, reported, request.on_data_loss)));
-            match decision {
-                Some((range, LossDecision::Hold)) => {
-                    drop(self.held.insert(partition.clone(), plan::lost_message(&partition, position, range)))
-                }
-                Some((range, LossDecision::Move(next))) => {
-                    tracing::warn!(
-                        topic = partition.topic,
-                        partition = partition.partition,
-                        wanted = position.next_offset,
-                        earliest = range.earliest,
-                        end = range.end,
-                        next = next.next_offset,
-                        "records are gone before they were read; reading goes on elsewhere"
-                    );
-                    moved.insert(partition, next);
-                }
-                // Without a leader there is no range; the client waits for one.
-                Some((_, LossDecision::Resume)) | None => drop(self.attach.insert(partition, position)),
-            }
-        }
+        opening.resume(plan.resume, &ranges, &request, &mut moved);
         for partition in plan.appeared {
-            // Without a leader its first offset is not known: the next discovery looks again.
+            // Without a leader its first offset is not known: it is looked at again.
             if let Some(range) = ranges.get(&partition) {
                 moved.insert(
                     partition,
@@ -128,35 +105,84 @@ impl Opening {
             }
         }
         for recreated in &plan.recreated {
-            let Some(positions) = plan::restart(recreated, recorded, ranges, request.on_data_loss) else {
+            opening.restart(recreated, &ranges, &request, &mut moved, &mut identity);
+        }
+        opening.attach.extend(
+            moved
+                .iter()
+                .filter(|(partition, _)| exists(&opening.topics, partition))
+                .map(|(id, at)| (id.clone(), *at)),
+        );
+        if !moved.is_empty() || identity != request.table.source {
+            opening.record = Some((moved, identity));
+        }
+        opening.conditions = conditions(&client, &plan.missing, &plan.refused, &opening.held);
+        Ok(opening)
+    }
+
+    /// Goes on at recorded positions, as far as the records at them are there.
+    fn resume(
+        &mut self,
+        recorded: Positions,
+        ranges: &BTreeMap<PartitionId, AvailableRange>,
+        request: &OpenRequest<'_>,
+        moved: &mut Positions,
+    ) {
+        for (partition, position) in recorded {
+            let reported = request.out_of_range.contains(&partition);
+            let Some(range) = ranges.get(&partition).copied() else {
+                if reported {
+                    self.held
+                        .insert(partition.clone(), plan::unknown_range_message(&partition, position));
+                } else {
+                    self.attach.insert(partition, position);
+                }
+                continue;
+            };
+            match plan::decide_loss(position, range, reported, request.on_data_loss) {
+                LossDecision::Resume => drop(self.attach.insert(partition, position)),
+                LossDecision::Hold => drop(self.held.insert(partition.clone(), plan::lost_message(&partition, position, range))),
+                LossDecision::Move(next) => {
+                    let (topic, partition_number, wanted) = (&partition.topic, partition.partition, position.next_offset);
+                    let (earliest, end, next_offset) = (range.earliest, range.end, next.next_offset);
+                    tracing::warn!(
+                        topic,
+                        partition_number,
+                        wanted,
+                        earliest,
+                        end,
+                        next_offset,
+                        "records are gone before they were read"
+                    );
+                    moved.insert(partition, next);
+                }
+            }
+        }
+    }
+
+    /// Reads a re-created topic anew, or holds it.
+    fn restart(
+        &mut self,
+        recreated: &RecreatedTopic,
+        ranges: &BTreeMap<PartitionId, AvailableRange>,
+        request: &OpenRequest<'_>,
+        moved: &mut Positions,
+        identity: &mut SourceIdentity,
+    ) {
+        let recorded = &request.table.positions;
+        match plan::restart(recreated, recorded, ranges, request.on_data_loss) {
+            Some(positions) => {
+                let (topic, recorded_id, id) = (&recreated.topic, &recreated.recorded_id, &recreated.id);
+                tracing::warn!(topic, recorded_id, id, "a topic was created again and is read anew");
+                identity.topic_ids.insert(topic.clone(), id.clone());
+                moved.extend(positions);
+            }
+            None => {
                 let message = plan::recreated_message(recreated, recorded, ranges);
                 let partitions = recorded.keys().filter(|partition| partition.topic == recreated.topic);
                 self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
-                continue;
-            };
-            tracing::warn!(
-                topic = recreated.topic,
-                recorded_id = recreated.recorded_id,
-                id = recreated.id,
-                "a topic was created again; it is read anew"
-            );
-            identity.topic_ids.insert(recreated.topic.clone(), recreated.id.clone());
-            moved.extend(positions);
+            }
         }
-        let existing = |partition: &PartitionId| match self.topics.get(&partition.topic) {
-            Some(TopicState::Found(found)) => found.partitions.contains(&partition.partition),
-            _ => false,
-        };
-        self.attach.extend(
-            moved
-                .iter()
-                .filter(|(partition, _)| existing(partition))
-                .map(|(partition, position)| (partition.clone(), *position)),
-        );
-        if !moved.is_empty() || identity != request.table.source {
-            self.record = Some((moved, identity));
-        }
-        self.conditions = conditions(client, &plan.missing, &plan.refused, &self.held);
     }
 
     /// Starts reading.
@@ -183,6 +209,13 @@ async fn check_cluster(client: &ClusterClient, table: &TableState) -> Result<(),
             retry: Retry::No,
         }),
         _ => Ok(()),
+    }
+}
+
+fn exists(topics: &BTreeMap<String, TopicState>, partition: &PartitionId) -> bool {
+    match topics.get(&partition.topic) {
+        Some(TopicState::Found(found)) => found.partitions.contains(&partition.partition),
+        _ => false,
     }
 }
 

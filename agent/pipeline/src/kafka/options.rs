@@ -96,8 +96,14 @@ mod tests {
     use super::*;
 
     fn parse(options: &[(&str, &str)]) -> Result<KafkaOptions, String> {
-        let extra_options: BTreeMap<String, String> = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let source = KafkaSource { subscription: SubscriptionMode::Subscribe("a".to_owned()), extra_options };
+        let extra_options: BTreeMap<String, String> = options
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let source = KafkaSource {
+            subscription: SubscriptionMode::Subscribe("a".to_owned()),
+            extra_options,
+        };
         KafkaOptions::parse(&source).map_err(|error| error.to_string())
     }
 
@@ -112,10 +118,27 @@ mod tests {
             ("startingOffsets", r#"{"a": {"0": 7, "1": -2}}"#),
         ])
         .expect("all of them are allowed");
-        assert_eq!(options.client, ClientOptions { request_timeout_ms: Some(5_000), partition_fetch_bytes: Some(1_048_576) });
+        assert_eq!(
+            options.client,
+            ClientOptions {
+                request_timeout_ms: Some(5_000),
+                partition_fetch_bytes: Some(1_048_576)
+            }
+        );
         assert_eq!((options.batch_records_max, options.include_headers), (Some(100), true));
-        let start = |partition| starting_offset(&options.starting_offsets, &PartitionId { topic: "a".to_owned(), partition });
-        assert_eq!([start(0), start(1), start(2)], [StartingOffset::At(7), StartingOffset::Earliest, StartingOffset::Latest]);
+        let start = |partition| {
+            starting_offset(
+                &options.starting_offsets,
+                &PartitionId {
+                    topic: "a".to_owned(),
+                    partition,
+                },
+            )
+        };
+        assert_eq!(
+            [start(0), start(1), start(2)],
+            [StartingOffset::At(7), StartingOffset::Earliest, StartingOffset::Latest]
+        );
     }
 
     #[test]
@@ -130,7 +153,10 @@ mod tests {
             ("startingOffsets", "newest"),
         ] {
             let error = parse(&[(name, value)]).expect_err(name);
-            assert!(error.contains(&format!("extra_options.{name}`")) && error.contains(value), "{error}");
+            assert!(
+                error.contains(&format!("extra_options.{name}`")) && error.contains(value),
+                "{error}"
+            );
         }
     }
 }

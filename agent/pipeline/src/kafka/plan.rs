@@ -187,13 +187,24 @@ pub(crate) fn lost_message(partition: &PartitionId, position: Position, range: A
     )
 }
 
+/// Sentence about a partition whose position the broker refuses while its range is not known.
+pub(crate) fn unknown_range_message(partition: &PartitionId, position: Position) -> String {
+    format!(
+        "topic `{}` partition {}: wanted offset {} is not available, and the partition has no leader that tells what is",
+        partition.topic, partition.partition, position.next_offset,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kafka::topics::TopicDescription;
 
     fn partition(topic: &str, partition: i32) -> PartitionId {
-        PartitionId { topic: topic.to_owned(), partition }
+        PartitionId {
+            topic: topic.to_owned(),
+            partition,
+        }
     }
 
     fn at(next_offset: i64, epoch: u32) -> Position {
@@ -201,12 +212,18 @@ mod tests {
     }
 
     fn found(id: &str, partitions: &[i32]) -> TopicState {
-        TopicState::Found(TopicDescription { id: id.to_owned(), partitions: partitions.to_vec() })
+        TopicState::Found(TopicDescription {
+            id: id.to_owned(),
+            partitions: partitions.to_vec(),
+        })
     }
 
     fn recorded(ids: &[(&str, &str)]) -> SourceIdentity {
         let topic_ids = ids.iter().map(|(topic, id)| ((*topic).to_owned(), (*id).to_owned())).collect();
-        SourceIdentity { cluster_id: None, topic_ids }
+        SourceIdentity {
+            cluster_id: None,
+            topic_ids,
+        }
     }
 
     fn topics(topics: &[(&str, TopicState)]) -> BTreeMap<String, TopicState> {
@@ -234,14 +251,20 @@ mod tests {
         let positions = Positions::from([(partition("a", 0), at(7, 0))]);
         let plan = attach(&topics(&[("a", found("A2", &[0]))]), &positions, &recorded(&[("a", "A1")]));
         assert_eq!((plan.resume, plan.appeared), (Positions::new(), BTreeSet::new()));
-        let [recreated] = plan.recreated.as_slice() else { panic!("one topic was re-created: {:?}", plan.recreated) };
+        let [recreated] = plan.recreated.as_slice() else {
+            panic!("one topic was re-created: {:?}", plan.recreated)
+        };
         assert_eq!((recreated.recorded_id.as_str(), recreated.id.as_str()), ("A1", "A2"));
     }
 
     #[test]
     fn topics_that_are_missing_or_refused_leave_the_others_alone() {
         let positions = Positions::from([(partition("a", 0), at(7, 0))]);
-        let states = topics(&[("a", found("A", &[0])), ("b", TopicState::Missing), ("c", TopicState::Refused("no leader".to_owned()))]);
+        let states = topics(&[
+            ("a", found("A", &[0])),
+            ("b", TopicState::Missing),
+            ("c", TopicState::Refused("no leader".to_owned())),
+        ]);
         let plan = attach(&states, &positions, &recorded(&[("a", "A")]));
         assert_eq!(plan.resume, positions);
         assert_eq!(plan.missing, ["b"]);
@@ -250,18 +273,39 @@ mod tests {
 
     #[test]
     fn a_restarted_topic_goes_on_one_epoch_later_and_leaves_no_old_position_behind() {
-        let positions = Positions::from([(partition("a", 0), at(70, 0)), (partition("a", 1), at(9, 3)), (partition("b", 0), at(1, 0))]);
-        let recreated = RecreatedTopic { topic: "a".to_owned(), recorded_id: "A1".to_owned(), id: "A2".to_owned(), partitions: vec![0, 2] };
+        let positions = Positions::from([
+            (partition("a", 0), at(70, 0)),
+            (partition("a", 1), at(9, 3)),
+            (partition("b", 0), at(1, 0)),
+        ]);
+        let recreated = RecreatedTopic {
+            topic: "a".to_owned(),
+            recorded_id: "A1".to_owned(),
+            id: "A2".to_owned(),
+            partitions: vec![0, 2],
+        };
         let ranges = BTreeMap::from([
             (partition("a", 0), AvailableRange { earliest: 2, end: 5 }),
             (partition("a", 2), AvailableRange { earliest: 0, end: 4 }),
         ]);
         assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Fail), None);
-        let expected = Positions::from([(partition("a", 0), at(2, 1)), (partition("a", 1), at(0, 4)), (partition("a", 2), at(0, 0))]);
+        let expected = Positions::from([
+            (partition("a", 0), at(2, 1)),
+            (partition("a", 1), at(0, 4)),
+            (partition("a", 2), at(0, 0)),
+        ]);
         assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Earliest), Some(expected));
-        let expected = Positions::from([(partition("a", 0), at(5, 1)), (partition("a", 1), at(0, 4)), (partition("a", 2), at(4, 0))]);
+        let expected = Positions::from([
+            (partition("a", 0), at(5, 1)),
+            (partition("a", 1), at(0, 4)),
+            (partition("a", 2), at(4, 0)),
+        ]);
         assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Latest), Some(expected));
-        assert_eq!(restart(&recreated, &positions, &BTreeMap::new(), OnDataLoss::Latest), None, "a partition without a leader");
+        assert_eq!(
+            restart(&recreated, &positions, &BTreeMap::new(), OnDataLoss::Latest),
+            None,
+            "a partition without a leader"
+        );
     }
 
     #[test]
@@ -280,7 +324,11 @@ mod tests {
             (21, true, OnDataLoss::Earliest, Move(at(10, 6))),
             (21, true, OnDataLoss::Latest, Move(at(20, 6))),
         ] {
-            assert_eq!(decide_loss(at(offset, 5), range, reported, policy), expected, "{offset} {reported} {policy:?}");
+            assert_eq!(
+                decide_loss(at(offset, 5), range, reported, policy),
+                expected,
+                "{offset} {reported} {policy:?}"
+            );
         }
     }
 
@@ -292,8 +340,17 @@ mod tests {
             "topic `a` partition 3: wanted offset 4, available 10 to 20; records are gone before they were read; set `on_data_loss` to \
              `earliest` or `latest` to go on"
         );
-        let recreated = RecreatedTopic { topic: "a".to_owned(), recorded_id: "A1".to_owned(), id: "A2".to_owned(), partitions: vec![3] };
-        let message = recreated_message(&recreated, &Positions::from([(partition("a", 3), at(40, 0))]), &BTreeMap::from([(partition("a", 3), range)]));
+        let recreated = RecreatedTopic {
+            topic: "a".to_owned(),
+            recorded_id: "A1".to_owned(),
+            id: "A2".to_owned(),
+            partitions: vec![3],
+        };
+        let message = recreated_message(
+            &recreated,
+            &Positions::from([(partition("a", 3), at(40, 0))]),
+            &BTreeMap::from([(partition("a", 3), range)]),
+        );
         assert!(message.contains("partition 3: wanted offset 40, available 10 to 20"), "{message}");
     }
 }

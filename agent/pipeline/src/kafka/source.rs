@@ -18,6 +18,9 @@ use crate::error::{PipelineError, Retry};
 use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
 
+/// A topic's token and a partition number.
+type SlotKey = (usize, i32);
+
 /// What a partition reported instead of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PartitionProblem {
@@ -66,7 +69,9 @@ pub(crate) struct KafkaSource {
     partitions: Arc<[PartitionId]>,
     partition_list: TopicPartitionList,
     /// Slot of a topic's token and partition, learnt from the first record of each.
-    slot_of: HashMap<(usize, i32), usize>,
+    slot_of: HashMap<SlotKey, usize>,
+    /// The slot of the record before: records come in long runs of one partition.
+    last_slot: Option<(SlotKey, usize)>,
     gathered: Gathered,
     problems: Vec<PartitionProblem>,
     bounds: BatchBounds,
@@ -115,6 +120,7 @@ impl KafkaSource {
             partitions,
             partition_list,
             slot_of: HashMap::new(),
+            last_slot: None,
             gathered: Gathered::default(),
             problems: Vec::new(),
             bounds,
@@ -171,25 +177,23 @@ impl KafkaSource {
         self.gathered.rows
     }
 
-    /// Takes what has arrived, until nothing is left (true) or the batch is full (false). Never waits.
+    /// Takes a portion of what has arrived; true when nothing was left behind. Never waits.
     pub(crate) fn take(&mut self) -> bool {
-        while !self.is_full() {
-            let room = self
-                .bounds
-                .records_max
-                .saturating_sub(self.gathered.rows)
-                .min(limits::TAKE_MESSAGES_MAX);
-            let mut messages = self.queue.take(room);
-            let emptied = messages.len() < room;
-            messages.retain(|message| self.admit(message));
-            if messages.len() > 0 {
-                self.gathered.messages.push(messages);
-            }
-            if emptied {
-                return true;
-            }
+        if self.is_full() {
+            return false;
         }
-        false
+        let room = self
+            .bounds
+            .records_max
+            .saturating_sub(self.gathered.rows)
+            .min(limits::TAKE_MESSAGES_MAX);
+        let mut messages = self.queue.take(room);
+        let emptied = messages.len() < room;
+        messages.retain(|message| self.admit(message));
+        if messages.len() > 0 {
+            self.gathered.messages.push(messages);
+        }
+        emptied
     }
 
     /// Counts one message; false for what is no record of ours.
@@ -199,11 +203,13 @@ impl KafkaSource {
             return false;
         }
         let key = (message.topic_token(), message.partition());
-        let known = match self.slot_of.get(&key) {
-            Some(slot) => Some(*slot),
-            None => self.learn_slot(message, key),
+        let index = match self.last_slot {
+            Some((last, index)) if last == key => index,
+            _ => match self.find_slot(message, key) {
+                Some(index) => index,
+                None => return false,
+            },
         };
-        let Some(index) = known else { return false };
         let Some(slot) = self.slots.get_mut(index) else { return false };
         if message.offset() < slot.position.next_offset {
             // Taken before: never twice, whatever the client does.
@@ -220,13 +226,18 @@ impl KafkaSource {
         true
     }
 
-    fn learn_slot(&mut self, message: Message<'_>, key: (usize, i32)) -> Option<usize> {
-        let topic = message.topic();
-        let index = self
-            .slots
-            .iter()
-            .position(|slot| slot.partition.partition == key.1 && slot.partition.topic == topic)?;
-        self.slot_of.insert(key, index);
+    fn find_slot(&mut self, message: Message<'_>, key: SlotKey) -> Option<usize> {
+        let index = match self.slot_of.get(&key) {
+            Some(index) => *index,
+            None => {
+                let topic = message.topic();
+                let of_message = |slot: &Slot| slot.partition.partition == key.1 && slot.partition.topic == topic;
+                let index = self.slots.iter().position(of_message)?;
+                self.slot_of.insert(key, index);
+                index
+            }
+        };
+        self.last_slot = Some((key, index));
         Some(index)
     }
 

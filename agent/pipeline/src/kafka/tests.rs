@@ -1,92 +1,20 @@
-//! The client's wiring against librdkafka's own mock cluster: one broker in this process.
-//!
-//! The mock knows no transactions, no descriptions or deletion of topics and no security: those are tested end to end with a real broker.
+//! The client's wiring against librdkafka's own mock cluster.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
-use rdkafka::ClientConfig;
-use rdkafka::mocking::MockCluster;
-use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
-
-use super::batch::SourceBatch;
 use super::client::AvailableRange;
 use super::options::ClientOptions;
-use super::pool::{ClientLease, ClientPool};
-use super::source::{BatchBounds, KafkaSource, PartitionProblem};
+use super::pool::ClientPool;
+use super::source::{BatchBounds, PartitionProblem};
+use super::testing::{Cluster, DEADLINE, at, partition, read};
 use crate::connection::ClientProperties;
-use crate::position::{PartitionId, Position, Positions};
-
-const TOPIC: &str = "orders";
-const DEADLINE: Duration = Duration::from_secs(20);
-
-struct Cluster {
-    mock: MockCluster<'static, DefaultProducerContext>,
-    producer: BaseProducer,
-    pool: ClientPool,
-}
-
-impl Cluster {
-    fn new(partitions: i32) -> Self {
-        let mock = MockCluster::new(1).expect("mock cluster");
-        mock.create_topic(TOPIC, partitions, 1).expect("topic");
-        let producer = ClientConfig::new().set("bootstrap.servers", mock.bootstrap_servers()).create().expect("producer");
-        Self { mock, producer, pool: ClientPool::default() }
-    }
-
-    fn properties(&self) -> ClientProperties {
-        ClientProperties { bootstrap_servers: self.mock.bootstrap_servers(), properties: BTreeMap::new(), identity: "mock".to_owned() }
-    }
-
-    fn send(&self, partition: i32, key: Option<&str>, payload: Option<&str>) {
-        let mut record: BaseRecord<'_, str, str> = BaseRecord::to(TOPIC).partition(partition).timestamp(1_700_000_000_123);
-        record.key = key;
-        record.payload = payload;
-        self.producer.send(record).map_err(|(error, _)| error).expect("queued");
-        self.producer.flush(DEADLINE).expect("delivered");
-    }
-
-    async fn lease(&self) -> ClientLease {
-        self.pool.lease(&self.properties(), &ClientOptions::default(), BTreeSet::from([TOPIC.to_owned()])).await.expect("client")
-    }
-
-    async fn attach(&self, offsets: &[i64]) -> KafkaSource {
-        self.attach_bounded(offsets, BatchBounds { bytes_max: usize::MAX, records_max: usize::MAX }).await
-    }
-
-    async fn attach_bounded(&self, offsets: &[i64], bounds: BatchBounds) -> KafkaSource {
-        let positions = offsets.iter().enumerate().map(|(index, offset)| (partition(index as i32), at(*offset))).collect();
-        KafkaSource::attach(self.lease().await, &positions, bounds, false).await.expect("attached")
-    }
-}
-
-fn partition(partition: i32) -> PartitionId {
-    PartitionId { topic: TOPIC.to_owned(), partition }
-}
-
-fn at(next_offset: i64) -> Position {
-    Position { next_offset, epoch: 0 }
-}
-
-/// Takes until so many rows are gathered, then cuts.
-async fn read(source: &mut KafkaSource, rows: usize) -> SourceBatch {
-    let reading = async {
-        loop {
-            let emptied = source.take();
-            if source.gathered_rows() >= rows {
-                return;
-            }
-            if emptied {
-                source.filled().await;
-            }
-        }
-    };
-    tokio::time::timeout(DEADLINE, reading).await.expect("records arrive");
-    source.cut()
-}
+use crate::position::Positions;
 
 fn texts(parts: &[Option<&[u8]>]) -> Vec<Option<String>> {
-    let mut texts: Vec<_> = parts.iter().map(|part| part.map(|bytes| String::from_utf8_lossy(bytes).into_owned())).collect();
+    let mut texts: Vec<_> = parts
+        .iter()
+        .map(|part| part.map(|bytes| String::from_utf8_lossy(bytes).into_owned()))
+        .collect();
     texts.sort();
     texts
 }
@@ -130,10 +58,22 @@ async fn reading_goes_on_at_the_exact_position_when_a_partition_is_attached_agai
     for payload in ["a", "b", "c", "d", "e"] {
         cluster.send(0, None, Some(payload));
     }
-    let mut source = cluster.attach_bounded(&[1], BatchBounds { bytes_max: usize::MAX, records_max: 2 }).await;
+    let mut source = cluster
+        .attach_bounded(
+            &[1],
+            BatchBounds {
+                bytes_max: usize::MAX,
+                records_max: 2,
+            },
+        )
+        .await;
     let batch = read(&mut source, 2).await;
     assert_eq!(texts(&batch.payloads()), ["b", "c"].map(|text| Some(text.to_owned())));
-    assert_eq!(batch.positions, Positions::from([(partition(0), at(3))]), "what is fetched but not taken does not count");
+    assert_eq!(
+        batch.positions,
+        Positions::from([(partition(0), at(3))]),
+        "what is fetched but not taken does not count"
+    );
     drop(batch);
     // Another stream keeps the client open, so that the second attachment gets the same one.
     let keep = source.client().clone();
@@ -152,9 +92,20 @@ async fn a_batch_is_full_at_its_bounds() {
     for _ in 0..10 {
         cluster.send(0, None, Some(&"x".repeat(1_000)));
     }
-    let mut source = cluster.attach_bounded(&[0], BatchBounds { bytes_max: usize::MAX, records_max: 3 }).await;
+    let mut source = cluster
+        .attach_bounded(
+            &[0],
+            BatchBounds {
+                bytes_max: usize::MAX,
+                records_max: 3,
+            },
+        )
+        .await;
     for next_offset in [3, 6, 9] {
-        assert_eq!(read(&mut source, 3).await.positions, Positions::from([(partition(0), at(next_offset))]));
+        assert_eq!(
+            read(&mut source, 3).await.positions,
+            Positions::from([(partition(0), at(next_offset))])
+        );
     }
     source.close().await;
 }
@@ -201,30 +152,54 @@ async fn a_cluster_tells_the_range_of_each_partition() {
     let cluster = Cluster::new(2);
     let lease = cluster.lease().await;
     cluster.send(1, None, Some("a"));
-    let ranges = lease.client().available_ranges(&[partition(0), partition(1)]).await.expect("ranges");
+    let ranges = lease
+        .client()
+        .available_ranges(&[partition(0), partition(1)])
+        .await
+        .expect("ranges");
     let range = |end| AvailableRange { earliest: 0, end };
     assert_eq!(ranges, BTreeMap::from([(partition(0), range(0)), (partition(1), range(1))]));
 }
 
 #[tokio::test]
 async fn a_broker_that_is_not_there_is_named_with_librdkafkas_reason() {
-    let properties =
-        ClientProperties { bootstrap_servers: "127.0.0.1:1".to_owned(), properties: BTreeMap::new(), identity: "none".to_owned() };
+    let properties = ClientProperties {
+        bootstrap_servers: "127.0.0.1:1".to_owned(),
+        properties: BTreeMap::new(),
+        identity: "none".to_owned(),
+    };
     let pool = ClientPool::default();
-    let client = pool.visit(&properties, &ClientOptions::default()).await.expect("opening contacts nobody");
+    let client = pool
+        .visit(&properties, &ClientOptions::default())
+        .await
+        .expect("opening contacts nobody");
     let mut trouble = client.trouble();
     let reported = trouble.wait_for(Option::is_some);
-    tokio::time::timeout(DEADLINE, reported).await.expect("librdkafka reports").expect("client lives");
+    tokio::time::timeout(DEADLINE, reported)
+        .await
+        .expect("librdkafka reports")
+        .expect("client lives");
     let message = client.unreachable("nothing").to_string();
-    assert!(message.contains("`127.0.0.1:1`") && message.contains("Connection refused"), "{message}");
+    assert!(
+        message.contains("`127.0.0.1:1`") && message.contains("Connection refused"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
 async fn a_property_that_librdkafka_refuses_is_named_without_its_value() {
-    let mut properties =
-        ClientProperties { bootstrap_servers: "127.0.0.1:1".to_owned(), properties: BTreeMap::new(), identity: "none".to_owned() };
+    let mut properties = ClientProperties {
+        bootstrap_servers: "127.0.0.1:1".to_owned(),
+        properties: BTreeMap::new(),
+        identity: "none".to_owned(),
+    };
     properties.properties.insert("ssl.key.pem".to_owned(), "hunter2".to_owned());
     properties.properties.insert("no.such.property".to_owned(), "hunter2".to_owned());
-    let error = ClientPool::default().visit(&properties, &ClientOptions::default()).await.err().expect("refused").to_string();
+    let error = ClientPool::default()
+        .visit(&properties, &ClientOptions::default())
+        .await
+        .err()
+        .expect("refused")
+        .to_string();
     assert!(error.contains("no.such.property") && !error.contains("hunter2"), "{error}");
 }

@@ -82,6 +82,25 @@ impl Board {
         });
     }
 
+    /// Shows the positions that the table records, and keeps what else is known of those partitions.
+    pub(crate) fn show_positions(&self, positions: &Positions) {
+        self.status.send_modify(|status| {
+            let mut known = std::mem::take(&mut status.partitions);
+            for (partition, position) in positions {
+                let before = known.remove(partition);
+                let (end_offset, held) = before.map_or((None, None), |before| (before.end_offset, before.held));
+                status.partitions.insert(
+                    partition.clone(),
+                    PartitionProgress {
+                        position: *position,
+                        end_offset,
+                        held,
+                    },
+                );
+            }
+        });
+    }
+
     /// Shows every partition anew.
     pub(crate) fn show_partitions(&self, positions: &Positions, ends: &BTreeMap<PartitionId, i64>, held: &BTreeMap<PartitionId, String>) {
         let partitions: BTreeMap<PartitionId, PartitionProgress> = positions

@@ -12,6 +12,8 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod stages;
 pub(crate) mod stalls;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -86,9 +86,15 @@ mod tests {
         let emails: ArrayRef = Arc::new(StringArray::from(vec![Some("ada@example.org"), None]));
         let customer: ArrayRef = Arc::new(StructArray::new(customer_fields.clone(), vec![names, emails], None));
         let ids: ArrayRef = Arc::new(Int32Array::from(vec![Some(1), None]));
-        let fields =
-            Fields::from(vec![Arc::new(Field::new("id", DataType::Int32, true)), Arc::new(Field::new("customer", DataType::Struct(customer_fields), true))]);
-        Arc::new(StructArray::new(fields, vec![ids, customer], Some(NullBuffer::from(vec![true, false]))))
+        let fields = Fields::from(vec![
+            Arc::new(Field::new("id", DataType::Int32, true)),
+            Arc::new(Field::new("customer", DataType::Struct(customer_fields), true)),
+        ]);
+        Arc::new(StructArray::new(
+            fields,
+            vec![ids, customer],
+            Some(NullBuffer::from(vec![true, false])),
+        ))
     }
 
     fn check(excluded: &[&str], expected: &str) {
@@ -96,13 +102,20 @@ mod tests {
         let exclusions = Exclusions::of("value", &excluded).expect("legal paths");
         let projected = exclusions.apply(value()).expect("projects");
         assert_eq!(shape(projected.data_type()), expected, "{excluded:?}");
-        assert_eq!((projected.len(), projected.is_null(0), projected.is_null(1)), (2, false, true), "{excluded:?}");
+        assert_eq!(
+            (projected.len(), projected.is_null(0), projected.is_null(1)),
+            (2, false, true),
+            "{excluded:?}"
+        );
     }
 
     fn shape(data_type: &DataType) -> String {
         match data_type {
             DataType::Struct(fields) => {
-                let fields: Vec<String> = fields.iter().map(|field| format!("{}{}", field.name(), shape(field.data_type()))).collect();
+                let fields: Vec<String> = fields
+                    .iter()
+                    .map(|field| format!("{}{}", field.name(), shape(field.data_type())))
+                    .collect();
                 format!("<{}>", fields.join(","))
             }
             _ => String::new(),
@@ -117,7 +130,10 @@ mod tests {
         check(&["value.customer", "value.customer.email"], "<id>");
         check(&["value.customer.email", "value.customer.name"], "<id,customer<>>");
         check(&["value.id", "value.customer"], "<>");
-        check(&["key.id", "value.nobody", "value.id.deeper", "value.Customer"], "<id,customer<name,email>>");
+        check(
+            &["key.id", "value.nobody", "value.id.deeper", "value.Customer"],
+            "<id,customer<name,email>>",
+        );
     }
 
     #[test]

@@ -110,8 +110,7 @@ impl Runner {
         let state = current(table);
         state.expect_columns(&definition.spec.ingestion.destination, &columns)?;
         self.board.show_table(&state);
-        self.board
-            .show_partitions(&state.positions, &Default::default(), &Default::default());
+        self.board.show_positions(&state.positions);
         Ok(())
     }
 
@@ -142,7 +141,11 @@ impl Runner {
             out_of_range: &self.out_of_range,
             batch_bytes_max: self.shared.settings.batch_bytes_max,
         };
-        let mut opening = Opening::prepare(&self.shared.clients, &properties, request).await?;
+        let mut opening = tokio::select! {
+            opening = Opening::prepare(&self.shared.clients, &properties, request) => opening?,
+            // A cluster that is away must not keep a stream from hearing another word.
+            _ = self.desired.changed() => return Ok(()),
+        };
         drop(properties);
         if let Some((positions, source)) = opening.record.take() {
             self.out_of_range.retain(|partition| !positions.contains_key(partition));
@@ -165,7 +168,7 @@ impl Runner {
             self.board.set_condition(condition_type, found.cloned());
         }
         let topics = std::mem::take(&mut opening.topics);
-        let waits_for_source = !opening.conditions.is_empty();
+        let (waits_for_source, is_complete) = (!opening.conditions.is_empty() || !opening.is_complete, opening.is_complete);
         let source = opening.attach().await?;
         let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
         let session = Session {
@@ -177,35 +180,48 @@ impl Runner {
             table,
             topics,
             waits_for_source,
+            is_complete,
             source,
             stages,
             stalls: &mut self.stalls,
             retry_wait: &mut self.retry_wait,
         };
         match session.run().await? {
-            SessionEnd::Told | SessionEnd::SourceChanged => {}
+            SessionEnd::Told => return Ok(()),
+            SessionEnd::SourceChanged => {}
             SessionEnd::OutOfRange(partitions) => self.out_of_range.extend(partitions),
         }
+        // Changes of a source come in swarms, and none may make the stream spin.
+        self.pause(limits::REOPEN_WAIT).await;
         Ok(())
     }
 
+    /// Waits, but no longer than until another word is heard.
+    async fn pause(&mut self, wait: Duration) {
+        drop(tokio::time::timeout(limits::jittered(wait), self.desired.changed()).await);
+    }
+
     /// Shows an error, and waits until trying again makes sense.
-    async fn wait_out(&mut self, definition: &StreamDefinition, error: PipelineError) {
-        let retry = error.retry();
-        tracing::warn!(stream = %definition.spec.name, %error, will_retry = retry == Retry::Later, "a stream was interrupted");
+    async fn wait_out(&mut self, definition: &Arc<StreamDefinition>, error: PipelineError) {
+        let will_retry = error.retry() == Retry::Later;
+        tracing::warn!(stream = %definition.spec.name, %error, will_retry, "a stream was interrupted; what it had not committed is read again");
         // Whatever the table's handle knows may be wrong now; the next pass reads the log.
         if matches!(error, PipelineError::Table(_)) {
             self.close_table().await;
+        }
+        let told_otherwise = {
+            let desired = self.desired.borrow();
+            desired.stop || !Arc::ptr_eq(&desired.definition, definition)
+        };
+        if told_otherwise {
+            return;
         }
         match failure_of(&error) {
             Failure::Passing(condition) => {
                 self.board.set_condition(condition.condition_type, Some(condition));
                 let wait = self.retry_wait;
                 self.retry_wait = (wait * 2).min(limits::RETRY_WAIT_MAX);
-                tokio::select! {
-                    _ = self.desired.changed() => {}
-                    () = tokio::time::sleep(limits::jittered(wait)) => {}
-                }
+                self.pause(wait).await;
             }
             Failure::Lasting(phase) => {
                 self.close_table().await;

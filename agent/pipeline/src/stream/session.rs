@@ -47,6 +47,8 @@ pub(crate) struct Session<'a> {
     pub(crate) topics: BTreeMap<String, TopicState>,
     /// True when something is missing that may come: looked for more often.
     pub(crate) waits_for_source: bool,
+    /// False when a partition could not be decided about at opening.
+    pub(crate) is_complete: bool,
     pub(crate) source: KafkaSource,
     pub(crate) stages: Stages,
     pub(crate) stalls: &'a mut Stalls,
@@ -201,7 +203,8 @@ impl Session<'_> {
     }
 
     fn show_landed(&mut self, landed: &Landed) {
-        let table = self.table.state().borrow().clone();
+        let table = self.table.state();
+        let table = table.borrow();
         tracing::debug!(stream = %self.definition.spec.name, version = table.version, rows = landed.rows, "rows are committed");
         self.board.show_commit(&table, &landed.positions, landed.malformed);
         *self.retry_wait = limits::RETRY_WAIT_MIN;
@@ -274,7 +277,7 @@ impl Session<'_> {
         self.board.set_condition(condition::SOURCE_REACHABLE, None);
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         state.survey_at = Instant::now() + self.survey_wait();
-        if open::changed(&self.topics, &survey.topics) {
+        if !self.is_complete || open::changed(&self.topics, &survey.topics) {
             return Ok(Some(SessionEnd::SourceChanged));
         }
         self.board.show_ends(&survey.ends);
@@ -289,6 +292,12 @@ impl Session<'_> {
             .positions()
             .map(|(partition, position)| (partition.clone(), position.next_offset))
             .collect();
+        if positions
+            .iter()
+            .all(|(partition, next_offset)| survey.ends.get(partition).is_some_and(|end| end <= next_offset))
+        {
+            self.board.set_condition(condition::PROGRESSING, None);
+        }
         if let Some(stalled) = self.stalls.look(&positions, &survey.ends, std::time::Instant::now()) {
             let message = format!(
                 "topic `{}` partition {} has records up to offset {} but delivers none after {}; its client is made anew",

@@ -114,6 +114,15 @@ impl Stages {
     }
 }
 
+impl Drop for Stages {
+    fn drop(&mut self) {
+        // Only a session that is aborted leaves an append behind. One that still waits for the broker never commits.
+        if let Some(appending) = &self.appending {
+            appending.abort();
+        }
+    }
+}
+
 /// The end of a task, or nothing ever where there is none.
 async fn joined<Answer>(task: &mut Option<JoinHandle<Answer>>) -> Result<Answer, JoinError> {
     match task {

@@ -79,7 +79,10 @@ mod tests {
     use super::*;
 
     fn partition() -> PartitionId {
-        PartitionId { topic: "a".to_owned(), partition: 0 }
+        PartitionId {
+            topic: "a".to_owned(),
+            partition: 0,
+        }
     }
 
     /// Looks once per step of seconds, offset and end; returns the steps at which the partition counted as stalled.
@@ -88,7 +91,10 @@ mod tests {
         let mut found = Vec::new();
         for (seconds, next_offset, end) in steps {
             let ends = BTreeMap::from([(partition(), *end)]);
-            if stalls.look(&[(partition(), *next_offset)], &ends, start + Duration::from_secs(*seconds)).is_some() {
+            if stalls
+                .look(&[(partition(), *next_offset)], &ends, start + Duration::from_secs(*seconds))
+                .is_some()
+            {
                 found.push(*seconds);
             }
         }
@@ -106,7 +112,11 @@ mod tests {
     #[test]
     fn patience_doubles_until_records_come_through() {
         let mut stalls = Stalls::default();
-        check(&mut stalls, &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (181, 5, 9)], &[60, 181]);
+        check(
+            &mut stalls,
+            &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (181, 5, 9)],
+            &[60, 181],
+        );
         stalls.note_progress();
         stalls.clear();
         check(&mut stalls, &[(0, 6, 9), (60, 6, 9)], &[60]);

@@ -1,0 +1,116 @@
+//! A Kafka cluster in this process for tests: librdkafka's own mock, and how to write to it and read from it.
+//!
+//! The mock knows no transactions, no descriptions or deletion of topics and no security: those are tested end to end with a
+//! real broker.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::mocking::MockCluster;
+use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
+
+use super::batch::SourceBatch;
+use super::options::ClientOptions;
+use super::pool::{ClientLease, ClientPool};
+use super::source::{BatchBounds, KafkaSource};
+use crate::connection::ClientProperties;
+use crate::position::{PartitionId, Position};
+
+pub(crate) const TOPIC: &str = "orders";
+pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
+
+pub(crate) struct Cluster {
+    mock: MockCluster<'static, DefaultProducerContext>,
+    producer: BaseProducer,
+    pool: ClientPool,
+}
+
+impl Cluster {
+    pub(crate) fn new(partitions: i32) -> Self {
+        let mock = MockCluster::new(1).expect("mock cluster");
+        mock.create_topic(TOPIC, partitions, 1).expect("topic");
+        let producer = ClientConfig::new()
+            .set("bootstrap.servers", mock.bootstrap_servers())
+            .create()
+            .expect("producer");
+        Self {
+            mock,
+            producer,
+            pool: ClientPool::default(),
+        }
+    }
+
+    pub(crate) fn properties(&self) -> ClientProperties {
+        ClientProperties {
+            bootstrap_servers: self.mock.bootstrap_servers(),
+            properties: BTreeMap::new(),
+            identity: "mock".to_owned(),
+        }
+    }
+
+    pub(crate) fn send(&self, partition: i32, key: Option<&str>, payload: Option<&str>) {
+        let mut record: BaseRecord<'_, str, str> = BaseRecord::to(TOPIC).partition(partition).timestamp(1_700_000_000_123);
+        record.key = key;
+        record.payload = payload;
+        self.producer.send(record).map_err(|(error, _)| error).expect("queued");
+        self.producer.flush(DEADLINE).expect("delivered");
+    }
+
+    pub(crate) async fn lease(&self) -> ClientLease {
+        self.pool
+            .lease(&self.properties(), &ClientOptions::default(), BTreeSet::from([TOPIC.to_owned()]))
+            .await
+            .expect("client")
+    }
+
+    pub(crate) async fn attach(&self, offsets: &[i64]) -> KafkaSource {
+        self.attach_bounded(
+            offsets,
+            BatchBounds {
+                bytes_max: usize::MAX,
+                records_max: usize::MAX,
+            },
+        )
+        .await
+    }
+
+    pub(crate) async fn attach_bounded(&self, offsets: &[i64], bounds: BatchBounds) -> KafkaSource {
+        let positions = offsets
+            .iter()
+            .enumerate()
+            .map(|(index, offset)| (partition(index as i32), at(*offset)))
+            .collect();
+        KafkaSource::attach(self.lease().await, &positions, bounds, false)
+            .await
+            .expect("attached")
+    }
+}
+
+pub(crate) fn partition(partition: i32) -> PartitionId {
+    PartitionId {
+        topic: TOPIC.to_owned(),
+        partition,
+    }
+}
+
+pub(crate) fn at(next_offset: i64) -> Position {
+    Position { next_offset, epoch: 0 }
+}
+
+/// Takes until so many rows are gathered, then cuts.
+pub(crate) async fn read(source: &mut KafkaSource, rows: usize) -> SourceBatch {
+    let reading = async {
+        loop {
+            let emptied = source.take();
+            if source.gathered_rows() >= rows {
+                return;
+            }
+            if emptied {
+                source.filled().await;
+            }
+        }
+    };
+    tokio::time::timeout(DEADLINE, reading).await.expect("records arrive");
+    source.cut()
+}
