@@ -97,11 +97,11 @@ impl StreamResource {
             return plan.tell(protected(name));
         }
         let last_seen = self.look(name, plan, context).await;
-        let lost = last_seen
-            .map(|table| format!(" ({} when last seen)", words::figures(&table)))
+        let held = last_seen
+            .map(|table| format!(" When last seen it held {}.", words::figures(&table)))
             .unwrap_or_default();
         let detail = format!(
-            "Someone deleted `{table}`, and it cannot be restored: its rows{lost} are lost. The stream `{name}` is replaced; the new one \
+            "Someone deleted `{table}`, and it cannot be restored: its rows are lost.{held} The stream `{name}` is replaced; the new one \
              starts at the source's current end."
         );
         plan.tell(Diagnostic::warning("Table Gone", detail).at(state));
