@@ -59,6 +59,9 @@ pub const DETACH_WAIT: Duration = Duration::from_secs(10);
 /// Sentences in one condition's message: a stream of a thousand partitions must stay readable.
 pub const CONDITION_SENTENCES_MAX: usize = 5;
 
+/// How long one call blocks a thread while a cluster is away: the process cannot end before such calls do.
+pub const BLOCKING_SLICE: Duration = Duration::from_millis(250);
+
 /// How long a new client may fail to connect before the reason is reported: a second attempt fits in it.
 pub const TROUBLE_PATIENCE: Duration = Duration::from_secs(3);
 

@@ -112,10 +112,8 @@ impl ClusterClient {
 
     /// The cluster's id. The first question to a new client: it ends early when the client reports that it cannot connect.
     pub(crate) async fn cluster_id(&self) -> Result<String, PipelineError> {
-        let consumer = self.consumer.clone();
-        let asking = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::SOURCE_ANSWER_WAIT));
         let id = tokio::select! {
-            id = asking => id?,
+            id = self.ask_cluster_id() => id?,
             () = self.in_trouble_for(limits::TROUBLE_PATIENCE) => None,
         };
         match id {
@@ -125,6 +123,19 @@ impl ClusterClient {
             }
             None => Err(self.unreachable("no broker answered in time")),
         }
+    }
+
+    /// Asks again and again, so that no thread is blocked for long on a cluster that is away.
+    async fn ask_cluster_id(&self) -> Result<Option<String>, PipelineError> {
+        let give_up_at = Instant::now() + limits::SOURCE_ANSWER_WAIT;
+        while Instant::now() < give_up_at {
+            let consumer = self.consumer.clone();
+            let id = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::BLOCKING_SLICE)).await?;
+            if id.is_some() {
+                return Ok(id);
+            }
+        }
+        Ok(None)
     }
 
     /// Returns when the connection has been in trouble for that long.
@@ -154,8 +165,7 @@ impl ClusterClient {
         wanted.extend(topics.iter().cloned());
         let wanted: Vec<String> = wanted.into_iter().collect();
         let asked_at = Instant::now();
-        let consumer = self.consumer.clone();
-        let answer = blocking(move || ffi::describe_topics(&consumer, &wanted, limits::SOURCE_ANSWER_WAIT)).await?;
+        let answer = ffi::describe_topics(&self.consumer, &wanted, limits::SOURCE_ANSWER_WAIT).await;
         match answer {
             Ok(topics) => {
                 self.consumer.note_answer();

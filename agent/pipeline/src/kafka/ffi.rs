@@ -41,8 +41,8 @@ impl NativeError {
     }
 }
 
-/// Where the records of one stream's partitions arrive.
-pub(crate) struct MessageQueue {
+/// Where the records of one stream's partitions arrive, or the answer to one question.
+pub(crate) struct ClientQueue {
     queue: NonNull<sys::rd_kafka_queue_t>,
     /// The callback's opaque pointer points at this; `Arc` gives it an address that stays.
     wake: Arc<Notify>,
@@ -50,19 +50,19 @@ pub(crate) struct MessageQueue {
 }
 
 // SAFETY: librdkafka's queues may be used from any thread; `wake` is `Send + Sync`.
-unsafe impl Send for MessageQueue {}
+unsafe impl Send for ClientQueue {}
 // SAFETY: as above, every call on a queue takes its lock inside librdkafka.
-unsafe impl Sync for MessageQueue {}
+unsafe impl Sync for ClientQueue {}
 
 /// Runs in a thread of librdkafka, under the queue's lock, when the queue stops being empty.
 unsafe extern "C" fn queue_became_non_empty(_client: *mut sys::rd_kafka_t, wake: *mut c_void) {
-    // SAFETY: `wake` is the `Notify` of a `MessageQueue`, which takes this callback away, under the same lock, before it
+    // SAFETY: `wake` is the `Notify` of a `ClientQueue`, which takes this callback away, under the same lock, before it
     // lets go of the `Notify`.
     let wake = unsafe { &*wake.cast::<Notify>() };
     wake.notify_one();
 }
 
-impl MessageQueue {
+impl ClientQueue {
     /// A new, empty queue of that client.
     pub(crate) fn new(consumer: &Arc<OpenConsumer>) -> Result<Self, NativeError> {
         // SAFETY: the client is open for as long as `consumer` lives.
@@ -101,7 +101,7 @@ impl MessageQueue {
     }
 }
 
-impl Drop for MessageQueue {
+impl Drop for ClientQueue {
     fn drop(&mut self) {
         // SAFETY: the queue is ours; without its callback nothing uses the opaque pointer any more.
         unsafe {
@@ -269,7 +269,7 @@ impl TopicHandle {
     }
 
     /// Starts fetching a partition at an offset into `queue`; nothing of it ever arrives elsewhere.
-    pub(crate) fn start(&self, partition: i32, offset: i64, queue: &MessageQueue) -> Result<(), NativeError> {
+    pub(crate) fn start(&self, partition: i32, offset: i64, queue: &ClientQueue) -> Result<(), NativeError> {
         // SAFETY: topic and queue belong to an open client.
         let answer = unsafe { sys::rd_kafka_consume_start_queue(self.topic.as_ptr(), partition, offset, queue.queue.as_ptr()) };
         if answer == 0 { Ok(()) } else { Err(last_error()) }
@@ -320,42 +320,68 @@ pub(crate) struct TopicDescription {
     pub(crate) partitions: Vec<i32>,
 }
 
-/// Asks the cluster for ids and partitions of topics: blocks up to `timeout`. One answer per topic.
-pub(crate) fn describe_topics(consumer: &OpenConsumer, topics: &[String], timeout: Duration) -> Result<TopicAnswers, NativeError> {
-    let names = topics.iter().map(|topic| c_string(topic)).collect::<Result<Vec<_>, _>>()?;
-    let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
-    let timeout_ms = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
-    // SAFETY: what is made here is destroyed here, in the order that librdkafka wants; the event owns the descriptions.
-    unsafe {
-        let client = consumer.native();
-        let options = sys::rd_kafka_AdminOptions_new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
-        sys::rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, std::ptr::null_mut(), 0);
-        let collection = sys::rd_kafka_TopicCollection_of_topic_names(pointers.as_mut_ptr(), pointers.len());
-        let queue = sys::rd_kafka_queue_new(client);
-        sys::rd_kafka_DescribeTopics(client, collection, options, queue);
-        // The request has its own timeout; the second more is for the answer to be handed over.
-        let event = sys::rd_kafka_queue_poll(queue, timeout_ms.saturating_add(1_000));
-        let answer = read_description_event(event);
-        if !event.is_null() {
-            sys::rd_kafka_event_destroy(event);
+/// Asks the cluster for ids and partitions of topics. Ends within `timeout` and a second; may be dropped at any point.
+pub(crate) async fn describe_topics(
+    consumer: &Arc<OpenConsumer>,
+    topics: &[String],
+    timeout: Duration,
+) -> Result<TopicAnswers, NativeError> {
+    let answers = ClientQueue::new(consumer)?;
+    answers.ask_for_topics(topics, timeout)?;
+    let answered = async {
+        loop {
+            answers.filled().await;
+            if let Some(answer) = answers.take_topic_answers() {
+                return answer;
+            }
         }
-        sys::rd_kafka_queue_destroy(queue);
-        sys::rd_kafka_TopicCollection_destroy(collection);
-        sys::rd_kafka_AdminOptions_destroy(options);
-        answer
+    };
+    // The question has a timeout of its own; the second more is for its answer to be handed over.
+    let in_time = tokio::time::timeout(timeout + Duration::from_secs(1), answered).await;
+    in_time.unwrap_or_else(|_| Err(NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__TIMED_OUT, "")))
+}
+
+impl ClientQueue {
+    /// Sends a question whose answer arrives in this queue.
+    fn ask_for_topics(&self, topics: &[String], timeout: Duration) -> Result<(), NativeError> {
+        let names = topics.iter().map(|topic| c_string(topic)).collect::<Result<Vec<_>, _>>()?;
+        let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
+        let timeout_ms = c_int::try_from(timeout.as_millis()).unwrap_or(c_int::MAX);
+        // SAFETY: options and names are ours, copied by the call and destroyed here; the queue outlives the call.
+        unsafe {
+            let client = self.consumer.native();
+            let options = sys::rd_kafka_AdminOptions_new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+            sys::rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, std::ptr::null_mut(), 0);
+            let collection = sys::rd_kafka_TopicCollection_of_topic_names(pointers.as_mut_ptr(), pointers.len());
+            sys::rd_kafka_DescribeTopics(client, collection, options, self.queue.as_ptr());
+            sys::rd_kafka_TopicCollection_destroy(collection);
+            sys::rd_kafka_AdminOptions_destroy(options);
+        }
+        Ok(())
+    }
+
+    /// The answer, if it is there.
+    fn take_topic_answers(&self) -> Option<Result<TopicAnswers, NativeError>> {
+        // SAFETY: the event is ours and is destroyed once, after everything was copied out of it.
+        unsafe {
+            let event = sys::rd_kafka_queue_poll(self.queue.as_ptr(), 0);
+            if event.is_null() {
+                return None;
+            }
+            let answer = read_description_event(event);
+            sys::rd_kafka_event_destroy(event);
+            Some(answer)
+        }
     }
 }
 
 /// Copies the descriptions out of an event.
 ///
 /// # Safety
-/// `event` is null or a live event.
+/// `event` is a live event.
 unsafe fn read_description_event(event: *mut sys::rd_kafka_event_t) -> Result<TopicAnswers, NativeError> {
     // SAFETY: every pointer below belongs to the event, which the caller keeps; counts come with their arrays.
     unsafe {
-        if event.is_null() {
-            return Err(NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__TIMED_OUT, ""));
-        }
         let code = sys::rd_kafka_event_error(event);
         if code != sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR {
             return Err(NativeError::new(code, text(sys::rd_kafka_event_error_string(event))));

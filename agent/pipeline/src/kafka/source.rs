@@ -12,7 +12,7 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::batch::{Run, SourceBatch};
 use super::client::{ClusterClient, blocking};
-use super::ffi::{self, Message, MessageBatch, MessageQueue, NativeError, TopicHandle};
+use super::ffi::{self, ClientQueue, Message, MessageBatch, NativeError, TopicHandle};
 use super::pool::ClientLease;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -54,14 +54,14 @@ struct Slot {
 struct Attachment {
     partitions: Vec<(String, i32)>,
     handles: BTreeMap<String, TopicHandle>,
-    queue: Arc<MessageQueue>,
+    queue: Arc<ClientQueue>,
     lease: ClientLease,
 }
 
 /// The partitions of one stream.
 pub(crate) struct KafkaSource {
     client: Arc<ClusterClient>,
-    queue: Arc<MessageQueue>,
+    queue: Arc<ClientQueue>,
     /// `None` once it is closed.
     attachment: Option<Attachment>,
     slots: Vec<Slot>,
@@ -95,7 +95,7 @@ impl KafkaSource {
         include_headers: bool,
     ) -> Result<Self, PipelineError> {
         let client = lease.client().clone();
-        let queue = Arc::new(MessageQueue::new(&client.consumer).map_err(not_started)?);
+        let queue = Arc::new(ClientQueue::new(&client.consumer).map_err(not_started)?);
         let partitions: Arc<[PartitionId]> = positions.keys().cloned().collect();
         let mut partition_list = TopicPartitionList::with_capacity(partitions.len());
         for partition in partitions.iter() {
