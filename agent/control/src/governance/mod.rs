@@ -1,0 +1,112 @@
+//! Who asks, and whether they may. Every service method takes a `RequestContext` and makes one `authorize` call before
+//! it looks at anything: what a caller may not know about must not show in an error either.
+
+use async_trait::async_trait;
+use stream_spec::name::{ConnectionName, StreamName};
+
+use crate::services::error::ServiceError;
+use crate::store::Parent;
+
+/// Who makes a call, and what to call it in logs.
+#[derive(Clone, Debug)]
+pub struct RequestContext {
+    /// Who.
+    pub principal: Principal,
+    /// Random, or as the caller named it; in every log line of the call.
+    pub request_id: String,
+}
+
+/// Someone who may act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Principal {
+    name: String,
+}
+
+impl Principal {
+    /// The one who may do everything on an agent without authentication.
+    pub fn local_admin() -> Self {
+        Self {
+            name: "local-admin".to_owned(),
+        }
+    }
+
+    /// As it is stored and shown.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What someone wants to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Make one.
+    Create,
+    /// See one.
+    Read,
+    /// See which there are.
+    List,
+    /// Change what it is.
+    Update,
+    /// Change how it runs, or repair it.
+    Operate,
+    /// Take it away.
+    Delete,
+    /// Ask what would come of a declaration.
+    Check,
+}
+
+/// What they want to do it to.
+#[derive(Clone, Copy, Debug)]
+pub enum Securable<'a> {
+    /// The agent itself.
+    Agent,
+    /// One stream.
+    Stream(&'a StreamName),
+    /// The streams of a catalog or schema.
+    Streams(&'a Parent),
+    /// One connection.
+    Connection(&'a ConnectionName),
+    /// All connections.
+    Connections,
+}
+
+/// Decides who may do what.
+#[async_trait]
+pub trait Authorizer: Send + Sync + 'static {
+    /// `Ok` if the caller may; `ServiceError::PermissionDenied` if not, the same whether the securable exists or not.
+    async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<(), ServiceError>;
+}
+
+/// Lets the local admin do everything and everybody else nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalAdminOnly;
+
+#[async_trait]
+impl Authorizer for LocalAdminOnly {
+    async fn authorize(&self, context: &RequestContext, action: Action, _securable: Securable<'_>) -> Result<(), ServiceError> {
+        if context.principal == Principal::local_admin() {
+            return Ok(());
+        }
+        Err(ServiceError::PermissionDenied {
+            principal: context.principal.name().to_owned(),
+            action,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_the_local_admin_may_do_anything() {
+        for (name, allowed) in [("local-admin", true), ("somebody", false), ("", false)] {
+            let context = RequestContext {
+                principal: Principal { name: name.into() },
+                request_id: "r".into(),
+            };
+            let answer = LocalAdminOnly.authorize(&context, Action::Read, Securable::Agent).await;
+            assert_eq!(answer.is_ok(), allowed, "{name}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `AgentService` over gRPC.
+
+use featurestore_proto::v1;
+use tonic::{Request, Response, Status, async_trait};
+
+use super::{context, serve};
+use crate::services::agent::AgentService;
+
+pub(super) struct AgentOverGrpc(pub(super) AgentService);
+
+#[async_trait]
+impl v1::agent_service_server::AgentService for AgentOverGrpc {
+    async fn get_agent(&self, request: Request<v1::GetAgentRequest>) -> Result<Response<v1::GetAgentResponse>, Status> {
+        let context = context(&request);
+        serve("GetAgent", &context, async {
+            let agent = self.0.get(&context).await?;
+            Ok(v1::GetAgentResponse {
+                version: agent.version.to_owned(),
+                capabilities: agent.capabilities.into_iter().map(str::to_owned).collect(),
+                trash_retention: prost_types::Duration::try_from(agent.trash_retention).ok(),
+                principal: agent.principal,
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,152 @@
+//! What is known of a stream or a connection, as messages.
+
+use std::time::Duration;
+
+use featurestore_proto::convert::{
+    columns_from_spec, connection_from_spec, direct_schemas_from_spec, operations_from_spec, stream_from_spec,
+};
+use featurestore_proto::v1;
+
+use crate::services::streams::StreamView;
+use crate::state::{Condition, StreamState};
+use crate::store::records::{AcceptedSchemas, ConnectionRecord};
+
+/// A stream with what goes beside it.
+pub(super) fn stream(view: &StreamView, trash_retention: Duration) -> v1::StreamRecord {
+    let declared = &view.record.declared;
+    let mut stream = stream_from_spec(&declared.spec);
+    stream.create_time = Some(timestamp(declared.create_time_ms));
+    stream.created_by.clone_from(&declared.created_by);
+    stream.update_time = Some(timestamp(declared.update_time_ms));
+    stream.updated_by.clone_from(&declared.updated_by);
+    if let Some(ingestion) = &mut stream.ingestion_config {
+        ingestion.ingestion_pipeline_id.clone_from(&declared.ingestion_pipeline_id);
+        ingestion.ingestion_job_id = declared.ingestion_job_id;
+    }
+    v1::StreamRecord {
+        stream: Some(stream),
+        operations: Some(operations_from_spec(&declared.operations)),
+        status: Some(status(view, trash_retention)),
+    }
+}
+
+/// Takes the schema texts out of a record; which kind of schemas it has stays.
+pub(super) fn leave_out_schemas(record: &mut v1::StreamRecord) {
+    if let Some(config) = record.stream.as_mut().and_then(|stream| stream.schema_config.as_mut())
+        && let Some(v1::schema_config::Config::DirectSchemas(direct)) = &mut config.config
+    {
+        *direct = v1::DirectSchemas::default();
+    }
+    if let Some(status) = &mut record.status {
+        status.schema_versions.clear();
+    }
+}
+
+/// A connection. It holds no secret.
+pub(super) fn connection(record: &ConnectionRecord) -> v1::Connection {
+    v1::Connection {
+        uid: record.uid.clone(),
+        generation: record.generation,
+        create_time: Some(timestamp(record.create_time_ms)),
+        created_by: record.created_by.clone(),
+        update_time: Some(timestamp(record.update_time_ms)),
+        updated_by: record.updated_by.clone(),
+        ..connection_from_spec(&record.spec)
+    }
+}
+
+fn status(view: &StreamView, trash_retention: Duration) -> v1::StreamStatus {
+    let (declared, observed) = (&view.record.declared, &view.record.observed);
+    v1::StreamStatus {
+        uid: view.record.uid.clone(),
+        generation: declared.generation,
+        observed_generation: observed.generation,
+        operations_generation: declared.operations_generation,
+        state: state(view.state()).into(),
+        conditions: observed.conditions.iter().map(condition).collect(),
+        table: Some(table(view, trash_retention)),
+        partitions: partitions(view),
+        schema_versions: declared.schema_history.iter().map(schema_version).collect(),
+        backfill: None,
+    }
+}
+
+fn table(view: &StreamView, trash_retention: Duration) -> v1::TableStatus {
+    let seen = view.table.as_ref();
+    v1::TableStatus {
+        delta_table_name: view.record.declared.spec.ingestion.destination.to_string(),
+        location: view.location.clone(),
+        version: seen.map(|table| table.version),
+        rows: seen.map_or(0, |table| table.rows),
+        bytes: seen.map_or(0, |table| table.bytes),
+        files: seen.map_or(0, |table| table.files),
+        create_time: seen.map(|table| timestamp(table.created_ms)),
+        columns: seen.map(|table| columns_from_spec(&table.columns)).unwrap_or_default(),
+        trash_retention: prost_types::Duration::try_from(trash_retention).ok(),
+    }
+}
+
+fn partitions(view: &StreamView) -> Vec<v1::PartitionStatus> {
+    let Some(pipeline) = &view.pipeline else { return Vec::new() };
+    let partition = |(id, progress): (&stream_pipeline::position::PartitionId, &stream_pipeline::status::PartitionProgress)| {
+        let position = progress.position.next_offset;
+        v1::PartitionStatus {
+            topic: id.topic.clone(),
+            partition: id.partition,
+            shard_id: String::new(),
+            position: Some(position),
+            end: progress.end_offset,
+            // The end may have been seen before the last commit: a position past it means no lag, not a negative one.
+            lag: progress.end_offset.map(|end| end.saturating_sub(position).max(0)),
+            held: progress.held.clone().unwrap_or_default(),
+        }
+    };
+    pipeline.partitions.iter().map(partition).collect()
+}
+
+fn schema_version(accepted: &AcceptedSchemas) -> v1::SchemaVersion {
+    v1::SchemaVersion {
+        number: accepted.number,
+        schemas: Some(direct_schemas_from_spec(&accepted.schemas)),
+        accept_time: Some(timestamp(accepted.accept_time_ms)),
+        accepted_by: accepted.accepted_by.clone(),
+        digest: accepted.digest.clone(),
+    }
+}
+
+fn condition(condition: &Condition) -> v1::Condition {
+    let status = if condition.status {
+        v1::ConditionStatus::True
+    } else {
+        v1::ConditionStatus::False
+    };
+    v1::Condition {
+        r#type: condition.condition_type.clone(),
+        status: status.into(),
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+        since: Some(timestamp(condition.since_ms)),
+    }
+}
+
+fn state(state: StreamState) -> v1::StreamState {
+    match state {
+        StreamState::Provisioning => v1::StreamState::Provisioning,
+        StreamState::Active => v1::StreamState::Active,
+        StreamState::Degraded => v1::StreamState::Degraded,
+        StreamState::Failed => v1::StreamState::Failed,
+        StreamState::TableAltered => v1::StreamState::TableAltered,
+        StreamState::TableGone => v1::StreamState::TableGone,
+        StreamState::Paused => v1::StreamState::Paused,
+        StreamState::Deleting => v1::StreamState::Deleting,
+    }
+}
+
+fn timestamp(ms: i64) -> prost_types::Timestamp {
+    // Always below a second, so it fits.
+    let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
+    prost_types::Timestamp {
+        seconds: ms.div_euclid(1_000),
+        nanos,
+    }
+}

@@ -1,0 +1,209 @@
+//! `ConnectionService` over gRPC.
+
+use featurestore_proto::convert::{connection_from_spec, connection_to_spec, violation_from_spec};
+use featurestore_proto::v1;
+use stream_spec::connection::ConnectionSpec;
+use stream_spec::violation::Violation;
+use tonic::{Request, Response, Status, async_trait};
+
+use super::{answers, context, missing, requests, serve};
+use crate::services::connections::{ConnectionChange, ConnectionService, DeclaredConnection};
+use crate::services::error::ServiceError;
+
+pub(super) struct ConnectionsOverGrpc(pub(super) ConnectionService);
+
+/// A declaration, without the values of its literal secrets.
+fn declared(connection: &v1::Connection) -> Result<DeclaredConnection, Vec<Violation>> {
+    let mut literal_secrets = Vec::new();
+    if let Some(v1::connection::Options::Kafka(kafka)) = &connection.options {
+        if kafka.password.is_some() {
+            literal_secrets.push("kafka.password");
+        }
+        if kafka.schema_registry_api_secret.is_some() {
+            literal_secrets.push("kafka.schema_registry_api_secret");
+        }
+    }
+    Ok(DeclaredConnection {
+        spec: connection_to_spec(connection)?,
+        literal_secrets,
+    })
+}
+
+/// The connection in force with the fields of `wanted` that the mask names.
+fn merged(now: &ConnectionSpec, wanted: &v1::Connection, paths: &[String]) -> Result<DeclaredConnection, Vec<Violation>> {
+    use v1::connection::Options;
+    let mut merged = connection_from_spec(now);
+    for path in paths {
+        let was_set = match (path.as_str(), &wanted.options, &mut merged.options) {
+            ("comment", _, _) => {
+                merged.comment.clone_from(&wanted.comment);
+                true
+            }
+            ("kafka", Some(Options::Kafka(_)), _) | ("kinesis", Some(Options::Kinesis(_)), _) => {
+                merged.options.clone_from(&wanted.options);
+                true
+            }
+            (path, Some(Options::Kafka(from)), Some(Options::Kafka(to))) => set_kafka_option(path, from, to),
+            (path, Some(Options::Kinesis(from)), Some(Options::Kinesis(to))) => set_kinesis_option(path, from, to),
+            _ => false,
+        };
+        if !was_set {
+            let remedy = "use comment, kafka, kinesis, or one option of these as in kafka.bootstrap_servers, and send it";
+            return Err(vec![Violation::new(
+                "update_mask",
+                path,
+                "the field cannot be updated, or was not sent",
+                remedy,
+            )]);
+        }
+    }
+    declared(&merged)
+}
+
+fn set_kafka_option(path: &str, from: &v1::KafkaConnection, to: &mut v1::KafkaConnection) -> bool {
+    match path {
+        "kafka.bootstrap_servers" => to.bootstrap_servers.clone_from(&from.bootstrap_servers),
+        "kafka.security_protocol" => to.security_protocol.clone_from(&from.security_protocol),
+        "kafka.sasl_mechanism" => to.sasl_mechanism.clone_from(&from.sasl_mechanism),
+        "kafka.user" => to.user.clone_from(&from.user),
+        "kafka.password" => to.password.clone_from(&from.password),
+        "kafka.password_secret" => to.password_secret.clone_from(&from.password_secret),
+        "kafka.credential" => to.credential.clone_from(&from.credential),
+        "kafka.ca_pem" => to.ca_pem.clone_from(&from.ca_pem),
+        "kafka.schema_registry_url" => to.schema_registry_url.clone_from(&from.schema_registry_url),
+        "kafka.schema_registry_api_key" => to.schema_registry_api_key.clone_from(&from.schema_registry_api_key),
+        "kafka.schema_registry_api_secret" => to.schema_registry_api_secret.clone_from(&from.schema_registry_api_secret),
+        "kafka.schema_registry_api_secret_ref" => to.schema_registry_api_secret_ref.clone_from(&from.schema_registry_api_secret_ref),
+        _ => return false,
+    }
+    true
+}
+
+fn set_kinesis_option(path: &str, from: &v1::KinesisConnection, to: &mut v1::KinesisConnection) -> bool {
+    match path {
+        "kinesis.aws_region" => to.aws_region.clone_from(&from.aws_region),
+        "kinesis.credential" => to.credential.clone_from(&from.credential),
+        "kinesis.endpoint" => to.endpoint.clone_from(&from.endpoint),
+        _ => return false,
+    }
+    true
+}
+
+#[async_trait]
+impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
+    async fn create_connection(
+        &self,
+        request: Request<v1::CreateConnectionRequest>,
+    ) -> Result<Response<v1::CreateConnectionResponse>, Status> {
+        let context = context(&request);
+        let message = request.into_inner();
+        serve("CreateConnection", &context, async {
+            let connection = declared(&requests::required("connection", message.connection)?).map_err(ServiceError::Invalid)?;
+            let record = self.0.create(&context, connection, &message.request_id).await?;
+            Ok(v1::CreateConnectionResponse {
+                connection: Some(answers::connection(&record)),
+            })
+        })
+        .await
+    }
+
+    async fn get_connection(&self, request: Request<v1::GetConnectionRequest>) -> Result<Response<v1::GetConnectionResponse>, Status> {
+        let context = context(&request);
+        serve("GetConnection", &context, async {
+            let record = self.0.get(&context, &requests::connection_name(&request.get_ref().name)?).await?;
+            Ok(v1::GetConnectionResponse {
+                connection: Some(answers::connection(&record)),
+            })
+        })
+        .await
+    }
+
+    async fn list_connections(
+        &self,
+        request: Request<v1::ListConnectionsRequest>,
+    ) -> Result<Response<v1::ListConnectionsResponse>, Status> {
+        let context = context(&request);
+        let message = request.into_inner();
+        serve("ListConnections", &context, async {
+            let page = self
+                .0
+                .list(&context, &requests::page(message.page_size, message.page_token))
+                .await?;
+            Ok(v1::ListConnectionsResponse {
+                connections: page.items.iter().map(answers::connection).collect(),
+                next_page_token: page.next_page_token,
+            })
+        })
+        .await
+    }
+
+    async fn update_connection(
+        &self,
+        request: Request<v1::UpdateConnectionRequest>,
+    ) -> Result<Response<v1::UpdateConnectionResponse>, Status> {
+        let context = context(&request);
+        let message = request.into_inner();
+        serve("UpdateConnection", &context, async {
+            let wanted = requests::required("connection", message.connection)?;
+            let paths = requests::required("update_mask", message.update_mask)?.paths;
+            let change = ConnectionChange {
+                name: requests::connection_name(&wanted.name)?,
+                change: &|now| merged(now, &wanted, &paths),
+                generation: message.generation,
+            };
+            let record = self.0.update(&context, change).await?;
+            Ok(v1::UpdateConnectionResponse {
+                connection: Some(answers::connection(&record)),
+            })
+        })
+        .await
+    }
+
+    async fn delete_connection(
+        &self,
+        request: Request<v1::DeleteConnectionRequest>,
+    ) -> Result<Response<v1::DeleteConnectionResponse>, Status> {
+        let context = context(&request);
+        let message = request.into_inner();
+        serve("DeleteConnection", &context, async {
+            self.0
+                .delete(&context, &requests::connection_name(&message.name)?, message.force)
+                .await?;
+            Ok(v1::DeleteConnectionResponse {})
+        })
+        .await
+    }
+
+    async fn check_connection(
+        &self,
+        request: Request<v1::CheckConnectionRequest>,
+    ) -> Result<Response<v1::CheckConnectionResponse>, Status> {
+        let context = context(&request);
+        let message = request.into_inner();
+        serve("CheckConnection", &context, async {
+            let as_messages = |violations: &[Violation]| violations.iter().map(violation_from_spec).collect();
+            match declared(&requests::required("connection", message.connection)?) {
+                Ok(connection) => {
+                    let checked = self.0.check(&context, &connection).await?;
+                    Ok(v1::CheckConnectionResponse {
+                        violations: as_messages(&checked.violations),
+                        missing_capabilities: as_messages(&checked.missing_capabilities),
+                    })
+                }
+                Err(violations) => Ok(v1::CheckConnectionResponse {
+                    violations: as_messages(&violations),
+                    missing_capabilities: Vec::new(),
+                }),
+            }
+        })
+        .await
+    }
+
+    async fn test_connection(&self, _request: Request<v1::TestConnectionRequest>) -> Result<Response<v1::TestConnectionResponse>, Status> {
+        Err(missing::area("test connections", "connection.test"))
+    }
+
+    async fn execute_sql(&self, _request: Request<v1::ExecuteSqlRequest>) -> Result<Response<v1::ExecuteSqlResponse>, Status> {
+        Err(missing::area("run SQL statements on connections", "connection.sql"))
+    }
+}

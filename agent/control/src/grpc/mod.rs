@@ -1,0 +1,79 @@
+//! The services as gRPC: messages in, service calls, messages out. Nothing is decided here.
+
+mod agent;
+mod answers;
+mod connections;
+mod missing;
+mod requests;
+mod status;
+mod streams;
+
+use std::sync::Arc;
+
+use featurestore_proto::v1;
+use tonic::Request;
+use tonic::service::Routes;
+use uuid::Uuid;
+
+use crate::governance::{Principal, RequestContext};
+use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHARS_MAX};
+use crate::services::Services;
+use crate::services::agent::AgentService;
+use crate::services::connections::ConnectionService;
+use crate::services::streams::StreamService;
+
+/// The header in which a caller may name its request.
+const REQUEST_ID_HEADER: &str = "x-request-id";
+
+/// All gRPC services over `services`.
+pub(crate) fn routes(services: &Arc<Services>) -> Routes {
+    macro_rules! served {
+        ($server:ident :: $type:ident, $service:expr) => {
+            v1::$server::$type::new($service)
+                .max_decoding_message_size(MESSAGE_BYTES_IN_MAX)
+                .max_encoding_message_size(MESSAGE_BYTES_OUT_MAX)
+        };
+    }
+    let streams = streams::StreamsOverGrpc(StreamService::new(services.clone()));
+    let connections = connections::ConnectionsOverGrpc(ConnectionService::new(services.clone()));
+    let agent = agent::AgentOverGrpc(AgentService::new(services.clone()));
+    Routes::new(served!(stream_service_server::StreamServiceServer, streams))
+        .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
+        .add_service(served!(agent_service_server::AgentServiceServer, agent))
+        .add_service(served!(credential_service_server::CredentialServiceServer, missing::Missing))
+        .add_service(served!(secret_service_server::SecretServiceServer, missing::Missing))
+        .add_service(served!(volume_service_server::VolumeServiceServer, missing::Missing))
+        .add_service(served!(grant_service_server::GrantServiceServer, missing::Missing))
+        .add_service(served!(token_service_server::TokenServiceServer, missing::Missing))
+}
+
+/// Who calls. Without authentication that is the local admin: the server lets nobody else in.
+fn context<T>(request: &Request<T>) -> RequestContext {
+    let named = request.metadata().get(REQUEST_ID_HEADER).and_then(|value| value.to_str().ok());
+    let request_id = match named {
+        Some(name) if !name.is_empty() => name.chars().take(REQUEST_ID_CHARS_MAX).collect(),
+        _ => Uuid::new_v4().to_string(),
+    };
+    RequestContext {
+        principal: Principal::local_admin(),
+        request_id,
+    }
+}
+
+/// Runs a call in a span that names it, and turns its error into a status.
+async fn serve<T>(
+    call: &'static str,
+    context: &RequestContext,
+    work: impl Future<Output = Result<T, crate::services::error::ServiceError>>,
+) -> Result<tonic::Response<T>, tonic::Status> {
+    use tracing::Instrument;
+    let span = tracing::info_span!("call", call, request_id = context.request_id, principal = context.principal.name());
+    async {
+        match work.await {
+            Ok(answer) => Ok(tonic::Response::new(answer)),
+            Err(error) => Err(status::of(&error)),
+        }
+    }
+    .instrument(span)
+    .await
+}

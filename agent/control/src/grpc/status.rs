@@ -1,0 +1,61 @@
+//! A service's error as a gRPC status with details. The message is for people, the details are for machines.
+
+use featurestore_proto::convert::{status_with_detail, verdict_from_spec, violation_from_spec};
+use featurestore_proto::v1;
+use stream_spec::verdict::Verdict;
+use stream_spec::violation::Violation;
+use tonic::{Code, Status};
+
+use crate::limits::RETRY_ADVICE;
+use crate::services::error::ServiceError;
+
+/// The status of an error. Errors of ours are logged here, once; a caller's are the caller's.
+pub(super) fn of(error: &ServiceError) -> Status {
+    let message = error.to_string();
+    match error {
+        ServiceError::Invalid(violations) => detailed(Code::InvalidArgument, message, violations),
+        ServiceError::MissingCapability(violations) => detailed(Code::Unimplemented, message, violations),
+        ServiceError::MissingArea { capability, .. } => {
+            let violation = Violation::missing(
+                *capability,
+                message.clone(),
+                format!("use an agent that has the capability `{capability}`"),
+            );
+            detailed(Code::Unimplemented, message, &[violation])
+        }
+        ServiceError::Precondition(violations) => detailed(Code::FailedPrecondition, message, violations),
+        ServiceError::UpdateRefused(reasons) => {
+            let verdict = verdict_from_spec(&Verdict::Refused { reasons: reasons.clone() });
+            let detail = v1::ErrorDetail {
+                verdict: Some(verdict),
+                ..Default::default()
+            };
+            status_with_detail(Code::FailedPrecondition, message, &detail)
+        }
+        ServiceError::NotFound { .. } => Status::not_found(message),
+        ServiceError::AlreadyExists { .. } => Status::already_exists(message),
+        ServiceError::Conflict { .. } => Status::aborted(message),
+        ServiceError::PermissionDenied { .. } => Status::permission_denied(message),
+        ServiceError::TableUnavailable(_) => {
+            tracing::warn!(%error, "call failed");
+            let retry_after = prost_types::Duration::try_from(RETRY_ADVICE).ok();
+            let detail = v1::ErrorDetail {
+                retry_after,
+                ..Default::default()
+            };
+            status_with_detail(Code::Unavailable, message, &detail)
+        }
+        ServiceError::Store(_) | ServiceError::Random(_) => {
+            tracing::error!(%error, "call failed");
+            Status::internal(message)
+        }
+    }
+}
+
+fn detailed(code: Code, message: String, violations: &[Violation]) -> Status {
+    let detail = v1::ErrorDetail {
+        violations: violations.iter().map(violation_from_spec).collect(),
+        ..Default::default()
+    };
+    status_with_detail(code, message, &detail)
+}

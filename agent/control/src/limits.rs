@@ -1,0 +1,71 @@
+//! Every bound of this package, with its reason.
+
+use std::time::Duration;
+
+/// Database jobs that wait for its thread. A job takes about a millisecond (one fsync): more would hide an overload from
+/// callers instead of slowing them down.
+pub(crate) const STORE_JOBS_MAX: usize = 256;
+
+/// Longest wait for the database file at start: an agent that was just killed may hold it until the system has cleaned
+/// up after it.
+pub(crate) const DATABASE_BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// Names that one message lists: enough to act on, never a page full.
+pub(crate) const NAMES_IN_A_MESSAGE_MAX: usize = 5;
+
+/// First wait after a failed reconcile run: long enough for a hiccup to pass, short enough not to be noticed.
+pub(crate) const RETRY_WAIT_FIRST: Duration = Duration::from_millis(500);
+
+/// Longest wait after failed runs: a topic or broker that appears is found within this time.
+pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// A settled stream is looked at again after this time even if nothing woke it: the safety net of a level-triggered
+/// reconciler, not how it usually learns of changes.
+pub(crate) const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(300);
+
+/// Reconcile runs at once. A run mostly waits (for brokers that do not answer, for storage), so this is far above the
+/// number of cores; the bound keeps a start with thousands of streams from opening thousands of files at once.
+pub(crate) const RUNS_AT_ONCE_MAX: usize = 64;
+
+/// How often the trash is looked through. Retention is counted in days.
+pub(crate) const TRASH_PURGE_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Longest look at a table in its storage while somebody waits for an answer.
+pub(crate) const TABLE_PROBE_WAIT: Duration = Duration::from_secs(5);
+
+/// Longest wait of a call for the reconciler, and the default: below the deadlines that proxies and clients commonly have.
+pub(crate) const CALL_WAIT_MAX: Duration = Duration::from_secs(30);
+
+/// Items of a page if the caller does not say.
+pub(crate) const PAGE_SIZE_DEFAULT: usize = 100;
+
+/// Most items of a page.
+pub(crate) const PAGE_SIZE_MAX: usize = 1_000;
+
+/// Longest page token: hexadecimal of a parent and a name of three parts of 255 bytes, rounded up.
+pub(crate) const PAGE_TOKEN_BYTES_MAX: usize = 4_096;
+
+/// Versions of a stream's schemas. The verdict compares with each of them, and each travels in every answer: a stream
+/// that changes its schema every day comes here after almost three years.
+pub(crate) const SCHEMA_VERSIONS_MAX: usize = 1_000;
+
+/// Attempts to write a change when others keep writing in between and the caller did not ask to be told of them.
+pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
+
+/// Largest request: two schema texts of a mebibyte each with plenty of room around them.
+pub(crate) const MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
+
+/// Largest answer. One stream with a thousand versions of large schemas must still fit; clients set a limit of their own.
+pub(crate) const MESSAGE_BYTES_OUT_MAX: usize = 256 << 20;
+
+/// A page of a list ends after so many bytes, however few streams that is.
+pub(crate) const PAGE_BYTES_MAX: usize = 2 << 20;
+
+/// Longest request id that is taken from a header into logs.
+pub(crate) const REQUEST_ID_CHARS_MAX: usize = 128;
+
+/// How long a caller is told to wait before it repeats a call that met a storage failure.
+pub(crate) const RETRY_ADVICE: Duration = Duration::from_secs(1);
+
+/// How long calls may go on after the agent was told to stop. Waits end at once then; what remains is one database job.
+pub(crate) const CALLS_END_WAIT: Duration = Duration::from_secs(5);

@@ -1,0 +1,240 @@
+//! Decides when a stream is looked at: when something woke it, when its wait after a failure is over, or when it has not
+//! been looked at for a while. One run per stream at a time, a bounded number at once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+use super::Shared;
+use super::steps::{self, Next};
+use crate::limits::{LOOK_AGAIN_AFTER, RUNS_AT_ONCE_MAX, TRASH_PURGE_INTERVAL};
+
+/// Streams that were woken. Waking twice is waking once, so this never holds more than there are streams.
+#[derive(Default)]
+pub(super) struct Wakeups {
+    uids: Mutex<HashSet<String>>,
+    notify: Notify,
+}
+
+impl Wakeups {
+    pub(super) fn wake(&self, uid: &str) {
+        self.uids.lock().unwrap_or_else(PoisonError::into_inner).insert(uid.to_owned());
+        self.notify.notify_one();
+    }
+
+    fn take(&self) -> HashSet<String> {
+        std::mem::take(&mut *self.uids.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// When a stream is looked at next.
+struct Entry {
+    due: Instant,
+    running: bool,
+    /// Woken while a run was on: what the run read may be old already.
+    woken_meanwhile: bool,
+    failures: u32,
+}
+
+/// Runs until the shared token is cancelled, then until the runs that were on have ended.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut schedule = Schedule::default();
+    let mut runs = JoinSet::new();
+    let mut next_purge = Instant::now();
+    let mut know_all = false;
+    let mut next_listing = Instant::now();
+    let mut listing_failures = 0;
+    loop {
+        let now = Instant::now();
+        if !know_all && next_listing <= now {
+            match shared.store.stream_uids().await {
+                Ok(uids) => {
+                    uids.iter().for_each(|uid| schedule.wake(uid));
+                    know_all = true;
+                }
+                Err(error) => {
+                    listing_failures += 1;
+                    next_listing = now + shared.settings.backoff.wait(listing_failures, random());
+                    tracing::error!(%error, "failed to list streams");
+                }
+            }
+        }
+        if next_purge <= now {
+            purge_trash(&shared).await;
+            next_purge = Instant::now() + TRASH_PURGE_INTERVAL;
+        }
+        for uid in schedule.begin_due(RUNS_AT_ONCE_MAX - runs.len()) {
+            let shared = shared.clone();
+            runs.spawn(async move {
+                // A task of its own, so that a panic costs one run and says whose it was.
+                let steps = tokio::spawn({
+                    let (shared, uid) = (shared, uid.clone());
+                    async move { steps::run(&shared, &uid).await }
+                });
+                (uid, steps.await)
+            });
+        }
+        let mut wake_at = if runs.len() < RUNS_AT_ONCE_MAX {
+            schedule.next_due().unwrap_or(next_purge).min(next_purge)
+        } else {
+            next_purge
+        };
+        if !know_all {
+            wake_at = wake_at.min(next_listing);
+        }
+        tokio::select! {
+            () = shared.stopping.cancelled() => break,
+            () = shared.wakeups.notify.notified() => shared.wakeups.take().iter().for_each(|uid| schedule.wake(uid)),
+            Some(joined) = runs.join_next() => finish_run(&shared, &mut schedule, joined),
+            () = tokio::time::sleep_until(wake_at) => {}
+        }
+    }
+    while runs.join_next().await.is_some() {}
+}
+
+type FinishedRun = (String, Result<Result<Next, crate::store::StoreError>, JoinError>);
+
+fn finish_run(shared: &Shared, schedule: &mut Schedule, joined: Result<FinishedRun, JoinError>) {
+    let (uid, result) = match joined {
+        Ok(finished) => finished,
+        Err(error) => {
+            tracing::error!(%error, "reconciler run was lost");
+            return;
+        }
+    };
+    let next = match result {
+        Ok(Ok(next)) => next,
+        Ok(Err(error)) => {
+            tracing::error!(stream.uid = %uid, %error, "failed to reconcile stream");
+            Next::Retry
+        }
+        Err(error) => {
+            tracing::error!(stream.uid = %uid, %error, "reconciling a stream panicked");
+            Next::Retry
+        }
+    };
+    schedule.end(&uid, next, |failures| shared.settings.backoff.wait(failures, random()));
+}
+
+async fn purge_trash(shared: &Shared) {
+    match shared.engine.purge_trash(shared.settings.trash_retention).await {
+        Ok(0) => {}
+        Ok(tables) => tracing::info!(tables, "purged tables from the trash"),
+        Err(error) => tracing::warn!(%error, "failed to purge the trash"),
+    }
+}
+
+/// A random number for jitter; the middle where the system has none to give.
+fn random() -> u32 {
+    getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+#[derive(Default)]
+struct Schedule {
+    entries: HashMap<String, Entry>,
+}
+
+impl Schedule {
+    fn wake(&mut self, uid: &str) {
+        let now = Instant::now();
+        let entry = self.entries.entry(uid.to_owned()).or_insert(Entry {
+            due: now,
+            running: false,
+            woken_meanwhile: false,
+            failures: 0,
+        });
+        entry.due = now;
+        entry.woken_meanwhile = entry.running;
+    }
+
+    /// Streams to start now, at most `limit`.
+    fn begin_due(&mut self, limit: usize) -> Vec<String> {
+        let now = Instant::now();
+        let mut due: Vec<(Instant, &String)> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.running && entry.due <= now)
+            .map(|(uid, entry)| (entry.due, uid))
+            .collect();
+        due.sort();
+        let chosen: Vec<String> = due.into_iter().take(limit).map(|(_, uid)| uid.clone()).collect();
+        for uid in &chosen {
+            if let Some(entry) = self.entries.get_mut(uid) {
+                entry.running = true;
+            }
+        }
+        chosen
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.entries.values().filter(|entry| !entry.running).map(|entry| entry.due).min()
+    }
+
+    fn end(&mut self, uid: &str, next: Next, retry_wait: impl Fn(u32) -> Duration) {
+        let Some(entry) = self.entries.get_mut(uid) else { return };
+        entry.running = false;
+        let woken = std::mem::take(&mut entry.woken_meanwhile);
+        entry.failures = if matches!(next, Next::Retry) {
+            entry.failures.saturating_add(1)
+        } else {
+            0
+        };
+        let wait = match next {
+            _ if woken => Duration::ZERO,
+            Next::Retry => retry_wait(entry.failures),
+            Next::Settled => LOOK_AGAIN_AFTER,
+            Next::Forgotten => {
+                self.entries.remove(uid);
+                return;
+            }
+        };
+        entry.due = Instant::now() + wait;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_is_run_once_at_a_time_and_again_when_it_was_woken_meanwhile() {
+        let mut schedule = Schedule::default();
+        schedule.wake("a");
+        schedule.wake("a");
+        assert_eq!(schedule.begin_due(10), ["a"]);
+        assert!(schedule.begin_due(10).is_empty());
+        schedule.wake("a");
+        assert!(schedule.begin_due(10).is_empty());
+        schedule.end("a", Next::Settled, |_| Duration::ZERO);
+        assert_eq!(schedule.begin_due(10), ["a"]);
+        schedule.end("a", Next::Settled, |_| Duration::ZERO);
+        assert!(schedule.begin_due(10).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_wait_longer_each_time_until_one_run_settles() {
+        let mut schedule = Schedule::default();
+        schedule.wake("a");
+        let mut waits = Vec::new();
+        for next in [Next::Retry, Next::Retry, Next::Settled, Next::Retry] {
+            schedule.wake("a");
+            assert_eq!(schedule.begin_due(1), ["a"]);
+            schedule.end("a", next, |failures| Duration::from_secs(failures.into()));
+            waits.push(schedule.next_due().map(|due| due - Instant::now()).unwrap().as_secs());
+        }
+        assert_eq!(waits, [1, 2, LOOK_AGAIN_AFTER.as_secs(), 1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_forgotten_stream_leaves_nothing_behind() {
+        let mut schedule = Schedule::default();
+        schedule.wake("a");
+        schedule.begin_due(1);
+        schedule.end("a", Next::Forgotten, |_| Duration::ZERO);
+        assert!(schedule.entries.is_empty());
+    }
+}

@@ -1,0 +1,297 @@
+//! One look at one stream: reads the store, compares with the world, does what is missing, writes down what it found.
+//!
+//! Create, run, change, repair and delete are durable plans: what was reached is in the store and in the table, so a
+//! crash between any two steps only means that the next look goes on from there.
+
+use std::sync::Arc;
+
+use stream_pipeline::error::Retry;
+use stream_pipeline::status::{Phase, PipelineStatus};
+use stream_pipeline::table::TableError;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::Instrument;
+
+use super::Shared;
+use super::engine::RunningPipeline;
+use super::observe::{self, Sighting, Whereabouts};
+use super::slots::{Slot, TableVerdict};
+use crate::clock;
+use crate::limits::TABLE_PROBE_WAIT;
+use crate::store::StoreError;
+use crate::store::records::{ObservedStream, Presence, StreamRecord};
+
+/// When the stream is looked at next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Soon, after the wait of a failure.
+    Retry,
+    /// When something wakes it, or much later.
+    Settled,
+    /// Never: it is not there any more.
+    Forgotten,
+}
+
+/// One look.
+pub(super) async fn run(shared: &Arc<Shared>, uid: &str) -> Result<Next, StoreError> {
+    let Some(record) = shared.store.stream_by_uid(uid).await? else {
+        shared.slots.stop(uid).await;
+        return Ok(Next::Forgotten);
+    };
+    let span = tracing::info_span!("reconcile", stream = %record.declared.spec.name, stream.uid = uid);
+    async {
+        match record.declared.presence {
+            Presence::Present => keep(shared, record).await,
+            Presence::Deleted { retain_table } => leave(shared, record, retain_table).await,
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+/// Makes a stream run that is to run.
+async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreError> {
+    let mut observed = record.observed.clone();
+    if !observed.provisioned {
+        match shared.engine.provision(&record.definition()).await {
+            Ok(state) => {
+                tracing::info!(table = %record.declared.spec.ingestion.destination, version = state.version, "provisioned table");
+                observed.provisioned = true;
+                observed.generation = state.generation;
+                observed.table = Some(state.into());
+                // Durable before anything reads: from here on a table that is not there is lost, never made anew.
+                shared.store.observe_stream(&record.uid, &observed).await?;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "failed to provision stream");
+                if error.retry() == Retry::No {
+                    observed.restart_generation = record.declared.restart_generation;
+                }
+                settle(shared, &record, observed, &Sighting::NotProvisioned(&error)).await?;
+                return Ok(if error.retry() == Retry::Later {
+                    Next::Retry
+                } else {
+                    Next::Settled
+                });
+            }
+        }
+    }
+    if observed.restart_generation < record.declared.restart_generation {
+        if let Err(error) = repair(shared, &record).await {
+            tracing::warn!(%error, "failed to restore table");
+            if error.retry() == Retry::No {
+                observed.restart_generation = record.declared.restart_generation;
+            }
+            settle(shared, &record, observed, &Sighting::NotRestored(&error)).await?;
+            return Ok(if error.retry() == Retry::Later {
+                Next::Retry
+            } else {
+                Next::Settled
+            });
+        }
+        observed.restart_generation = record.declared.restart_generation;
+    }
+    let mut slot = follow(shared, &record).await;
+    observed.operations_generation = slot.operations_generation;
+    if shared.slots.take_probe(&record.uid) && slot.verdict.is_none() {
+        slot.verdict = probe(shared, &record).await;
+        if slot.verdict.is_some() {
+            // Stopped first: what is in flight must not meet a table that is not the stream's any more.
+            slot.pipeline.stop().await;
+            shared.slots.put(&record.uid, slot.clone());
+        }
+    }
+    let receiver = slot.pipeline.status();
+    let lost = receiver.has_changed().is_err();
+    let status = receiver.borrow().clone();
+    if slot.verdict.is_none() && (status.phase == Phase::Stopped || (lost && !has_ended(&status.phase))) {
+        tracing::error!("pipeline ended without saying why");
+        shared.slots.stop(&record.uid).await;
+        settle(shared, &record, observed, &Sighting::PipelineLost).await?;
+        return Ok(Next::Retry);
+    }
+    let whereabouts = whereabouts(shared, &record, &slot, &status).await;
+    let unsure = matches!(whereabouts, Some(Whereabouts::Unknown(_)));
+    settle(
+        shared,
+        &record,
+        observed,
+        &Sighting::Started {
+            status: &status,
+            verdict: slot.verdict.as_ref(),
+            whereabouts,
+        },
+    )
+    .await?;
+    Ok(if unsure { Next::Retry } else { Next::Settled })
+}
+
+/// Takes a stream away that is to go: its pipeline, its table, its record.
+async fn leave(shared: &Arc<Shared>, record: StreamRecord, retain_table: bool) -> Result<Next, StoreError> {
+    shared.slots.stop(&record.uid).await;
+    if !retain_table && let Err(error) = remove_table(shared, &record).await {
+        tracing::warn!(%error, "failed to remove the table of a deleted stream");
+        settle(shared, &record, record.observed.clone(), &Sighting::NotDeleted(&error)).await?;
+        return Ok(Next::Retry);
+    }
+    shared.store.forget_stream(&record.uid).await?;
+    shared.announce();
+    tracing::info!(retain_table, "deleted stream");
+    Ok(Next::Forgotten)
+}
+
+async fn remove_table(shared: &Shared, record: &StreamRecord) -> Result<(), TableError> {
+    let table = &record.declared.spec.ingestion.destination;
+    match shared.engine.trash(table, &record.uid).await {
+        Ok(()) | Err(TableError::Gone { .. }) => {}
+        // What is in its place is not this stream's: it is not ours to remove.
+        Err(TableError::Altered { what, .. }) => tracing::warn!(%table, what, "left a table that is not the stream's"),
+        Err(error) => return Err(error),
+    }
+    if shared.settings.trash_retention.is_zero() {
+        shared.engine.purge_trash(shared.settings.trash_retention).await?;
+    }
+    Ok(())
+}
+
+/// Ends the pipeline, whatever it stopped at, and brings a table back from the trash.
+async fn repair(shared: &Shared, record: &StreamRecord) -> Result<(), TableError> {
+    shared.slots.stop(&record.uid).await;
+    let table = &record.declared.spec.ingestion.destination;
+    match shared.engine.table_state(table, &record.uid).await {
+        Err(TableError::Gone { .. }) if shared.engine.in_trash(&record.uid).await? => {
+            shared.engine.restore(table, &record.uid).await?;
+            tracing::info!(%table, "restored table from the trash");
+        }
+        // Anything else that is wrong with the table is for the pipeline to find, as at every start.
+        Ok(_) | Err(_) => {}
+    }
+    Ok(())
+}
+
+/// The pipeline of this record's definition and operations: the running one if it is that, told of a change if it is
+/// not, a new one if there is none or it has ended.
+async fn follow(shared: &Arc<Shared>, record: &StreamRecord) -> Slot {
+    let declared = &record.declared;
+    if let Some(slot) = shared.slots.get(&record.uid) {
+        if slot.generation == declared.generation && slot.operations_generation == declared.operations_generation {
+            return slot;
+        }
+        if !has_ended(&slot.pipeline.status().borrow().phase) && slot.verdict.is_none() {
+            slot.pipeline.redefine(record.definition());
+            let slot = Slot {
+                generation: declared.generation,
+                operations_generation: declared.operations_generation,
+                ..slot
+            };
+            shared.slots.put(&record.uid, slot.clone());
+            return slot;
+        }
+        // A change may be the cure of what ended it.
+        shared.slots.stop(&record.uid).await;
+    }
+    let pipeline = shared.engine.start(record.definition());
+    let slot = Slot {
+        generation: declared.generation,
+        operations_generation: declared.operations_generation,
+        verdict: None,
+        _watcher: Arc::new(watch(shared, &record.uid, pipeline.as_ref())),
+        pipeline,
+    };
+    shared.slots.put(&record.uid, slot.clone());
+    slot
+}
+
+fn has_ended(phase: &Phase) -> bool {
+    match phase {
+        Phase::Starting | Phase::Running | Phase::Paused => false,
+        Phase::Stopped | Phase::Failed { .. } | Phase::TableAltered { .. } | Phase::TableGone { .. } => true,
+    }
+}
+
+/// Wakes the reconciler when a status changes in more than its figures.
+fn watch(shared: &Arc<Shared>, uid: &str, pipeline: &dyn RunningPipeline) -> AbortOnDropHandle<()> {
+    let mut receiver = pipeline.status();
+    let essence = |status: &PipelineStatus| {
+        (
+            status.phase.clone(),
+            status.generation,
+            status.conditions.clone(),
+            status.table.is_some(),
+        )
+    };
+    let mut known = essence(&receiver.borrow_and_update());
+    let (shared, uid) = (shared.clone(), uid.to_owned());
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        while receiver.changed().await.is_ok() {
+            let seen = essence(&receiver.borrow_and_update());
+            if seen != known {
+                known = seen;
+                shared.wakeups.wake(&uid);
+            }
+        }
+        shared.wakeups.wake(&uid);
+    }))
+}
+
+/// Reads the table from its storage: is it still the one that the stream writes?
+async fn probe(shared: &Shared, record: &StreamRecord) -> Option<TableVerdict> {
+    let table = &record.declared.spec.ingestion.destination;
+    let state = match tokio::time::timeout(TABLE_PROBE_WAIT, shared.engine.table_state(table, &record.uid)).await {
+        Ok(state) => state,
+        Err(_) => {
+            tracing::warn!(%table, wait = ?TABLE_PROBE_WAIT, "storage did not answer in time");
+            return None;
+        }
+    };
+    // Columns never leave a table of ours: what was there once must still be there.
+    let expected = record
+        .observed
+        .table
+        .as_ref()
+        .map(|table| table.columns.as_slice())
+        .unwrap_or_default();
+    match state.and_then(|state| state.expect_columns(table, expected)) {
+        Ok(()) => None,
+        Err(error @ TableError::Gone { .. }) => Some(TableVerdict::Gone {
+            message: error.to_string(),
+        }),
+        Err(error @ TableError::Altered { .. }) => Some(TableVerdict::Altered {
+            message: error.to_string(),
+        }),
+        Err(error) => {
+            // The storage's trouble says nothing about the table; the pipeline meets it itself.
+            tracing::warn!(%table, %error, "failed to look at table");
+            None
+        }
+    }
+}
+
+/// Where a table is that is not in its place; `None` where it is.
+async fn whereabouts(shared: &Shared, record: &StreamRecord, slot: &Slot, status: &PipelineStatus) -> Option<Whereabouts> {
+    let gone = match &slot.verdict {
+        Some(verdict) => matches!(verdict, TableVerdict::Gone { .. }),
+        None => matches!(status.phase, Phase::TableGone { .. }),
+    };
+    if !gone {
+        return None;
+    }
+    Some(match shared.engine.in_trash(&record.uid).await {
+        Ok(true) => Whereabouts::Trash,
+        Ok(false) => Whereabouts::Lost,
+        Err(error) => Whereabouts::Unknown(error.to_string()),
+    })
+}
+
+/// Writes down what was found, once, and only if it says something new.
+async fn settle(shared: &Shared, record: &StreamRecord, observed: ObservedStream, sighting: &Sighting<'_>) -> Result<(), StoreError> {
+    let before = record.observed.state;
+    let observed = observe::describe(observed, sighting, clock::now_ms());
+    if observed != record.observed {
+        shared.store.observe_stream(&record.uid, &observed).await?;
+        if observed.state != before {
+            tracing::info!(from = ?before, to = ?observed.state, generation = observed.generation, "stream changed state");
+        }
+    }
+    shared.announce();
+    Ok(())
+}

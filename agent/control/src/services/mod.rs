@@ -1,0 +1,99 @@
+//! What each call means, one service per area, whatever way it came in. Adapters (`grpc/`) turn messages into these
+//! calls and answers back.
+//!
+//! The invariant: a method authorizes first, then reads, then writes the store at most once; everything after that is
+//! the reconciler's work, which the method only waits for.
+
+pub mod agent;
+pub mod connections;
+pub mod error;
+mod page;
+pub mod streams;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stream_spec::capability::Capability;
+use tokio_util::sync::CancellationToken;
+
+use crate::connections::ConnectionChanges;
+use crate::governance::Authorizer;
+use crate::reconcile::ReconcilerHandle;
+use crate::reconcile::engine::PipelineEngine;
+use crate::store::Store;
+
+pub use page::{Page, PageRequest};
+
+/// What this agent can do. A capability is here when every part of it works, not before.
+pub const CAPABILITIES: &[Capability] = &[
+    Capability::KafkaSubscribe,
+    Capability::KafkaStartingOffsets,
+    Capability::SchemaJson,
+    Capability::ConnectionPlaintext,
+];
+
+/// What the services share.
+pub struct Services {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) engine: Arc<dyn PipelineEngine>,
+    pub(crate) reconciler: ReconcilerHandle,
+    pub(crate) connection_changes: Arc<ConnectionChanges>,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) capabilities: BTreeSet<Capability>,
+    pub(crate) trash_retention: Duration,
+    pub(crate) version: &'static str,
+    /// Ends every wait with what is known then.
+    pub(crate) stopping: CancellationToken,
+}
+
+/// What services are made of.
+pub struct ServicesSettings {
+    /// Where declarations are kept.
+    pub store: Arc<dyn Store>,
+    /// What runs streams.
+    pub engine: Arc<dyn PipelineEngine>,
+    /// What drives them.
+    pub reconciler: ReconcilerHandle,
+    /// Who is told of changed connections.
+    pub connection_changes: Arc<ConnectionChanges>,
+    /// Who may do what.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// How long a deleted table can be restored.
+    pub trash_retention: Duration,
+    /// The agent's version.
+    pub version: &'static str,
+    /// Cancelled when the agent shuts down.
+    pub stopping: CancellationToken,
+}
+
+impl Services {
+    /// Services with what this agent can do.
+    pub fn new(settings: ServicesSettings) -> Arc<Self> {
+        let ServicesSettings {
+            store,
+            engine,
+            reconciler,
+            connection_changes,
+            authorizer,
+            trash_retention,
+            version,
+            stopping,
+        } = settings;
+        let capabilities = CAPABILITIES.iter().copied().collect();
+        Arc::new(Self {
+            store,
+            engine,
+            reconciler,
+            connection_changes,
+            authorizer,
+            capabilities,
+            trash_retention,
+            version,
+            stopping,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Check: what create or update would do with a definition, without doing it.
+
+use stream_spec::name::StreamName;
+use stream_spec::stream::{SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
+use stream_spec::types::Field;
+use stream_spec::verdict::Verdict;
+use stream_spec::violation::Violation;
+use stream_spec::{capability, subscription, table, validate};
+
+use super::{StreamService, StreamView};
+use crate::governance::{Action, RequestContext, Securable};
+use crate::services::error::ServiceError;
+use crate::store::records::Presence;
+
+/// A definition to check.
+#[derive(Clone, Debug)]
+pub struct StreamToCheck {
+    /// As it would be.
+    pub spec: StreamSpec,
+    /// As they would be.
+    pub operations: StreamOperations,
+    /// As a new stream, even if the name exists.
+    pub as_new: bool,
+}
+
+/// What would come of a definition.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedStream {
+    /// What is wrong with it.
+    pub violations: Vec<Violation>,
+    /// What this agent cannot do yet.
+    pub missing_capabilities: Vec<Violation>,
+    /// Where it only differs in what can be updated.
+    pub verdict: Option<Verdict>,
+    /// The stream of that name.
+    pub existing: Option<StreamView>,
+    /// The table's columns as the definition gives them.
+    pub columns: Vec<Field>,
+}
+
+impl StreamService {
+    /// Checks a definition.
+    pub async fn check(&self, context: &RequestContext, request: StreamToCheck) -> Result<CheckedStream, ServiceError> {
+        let services = &self.services;
+        let spec = &request.spec;
+        services
+            .authorizer
+            .authorize(context, Action::Check, Securable::Stream(&spec.name))
+            .await?;
+        let mut violations = validate::stream(spec);
+        violations.extend(validate::operations(&request.operations));
+        let missing_capabilities = capability::missing(&capability::needed(spec), &services.capabilities);
+        let mut answer = CheckedStream {
+            violations,
+            missing_capabilities,
+            ..Default::default()
+        };
+        if answer.violations.is_empty()
+            && answer.missing_capabilities.is_empty()
+            && let SchemaConfig::Direct(schemas) = &spec.schemas
+        {
+            match table::columns(&spec.source, schemas, &spec.excluded_columns) {
+                Ok(columns) => answer.columns = columns,
+                Err(violations) => answer.violations = violations,
+            }
+        }
+        if !request.as_new {
+            self.check_against_what_is_there(spec, &mut answer).await?;
+        }
+        Ok(answer)
+    }
+
+    async fn check_against_what_is_there(&self, spec: &StreamSpec, answer: &mut CheckedStream) -> Result<(), ServiceError> {
+        let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
+        let Some(record) = self.find_for_check(&spec.name).await? else {
+            let table = &spec.ingestion.destination;
+            // A table that another stream writes may go with that stream before this one comes; one that nobody writes stays.
+            if is_sound && self.services.store.stream_of_table(table).await?.is_none() && !self.is_free(table, "").await? {
+                if let ServiceError::Precondition(violations) = self.table_exists(table) {
+                    answer.violations = violations;
+                }
+            }
+            return Ok(());
+        };
+        if is_sound && record.record.declared.presence == Presence::Present && differs_only_in_place(&record.record.declared.spec, spec) {
+            let decision = self.decide(&record.record, spec)?;
+            answer.columns = decision.columns;
+            if matches!(decision.verdict, Verdict::InPlace { .. }) {
+                answer.missing_capabilities = decision.missing;
+            }
+            answer.verdict = Some(decision.verdict);
+        }
+        answer.existing = Some(record);
+        Ok(())
+    }
+
+    async fn find_for_check(&self, name: &StreamName) -> Result<Option<StreamView>, ServiceError> {
+        Ok(self.services.store.stream_by_name(name).await?.map(|record| self.view(record)))
+    }
+}
+
+/// Whether two definitions are the same but for what an update can change.
+fn differs_only_in_place(now: &StreamSpec, wanted: &StreamSpec) -> bool {
+    let mut aligned = wanted.clone();
+    aligned.excluded_columns.clone_from(&now.excluded_columns);
+    if let (SchemaConfig::Direct(_), SchemaConfig::Direct(_)) = (&now.schemas, &wanted.schemas) {
+        aligned.schemas.clone_from(&now.schemas);
+    }
+    if let (SourceConfig::Kafka(now), SourceConfig::Kafka(aligned)) = (&now.source, &mut aligned.source)
+        && subscription::same_meaning(&now.subscription, &aligned.subscription)
+    {
+        aligned.subscription.clone_from(&now.subscription);
+    }
+    aligned == *now
+}

@@ -1,0 +1,164 @@
+//! What is declared and what was last observed: the durable truth of the control plane.
+//!
+//! `Store` is the seam behind which a database lives; `conformance` is the suite that every implementation passes.
+//! Positions are not here: they live in the tables. The invariant: what a caller declares and what the reconciler
+//! observes are written apart, so that neither ever overwrites the other.
+
+#[cfg(test)]
+mod conformance;
+pub mod payload;
+pub mod records;
+pub mod sqlite;
+
+use async_trait::async_trait;
+use stream_spec::name::{ConnectionName, StreamName, TableName};
+
+use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
+
+/// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A newer agent wrote it.
+    #[error(
+        "the database {path} has version {found}, and this agent knows versions up to {known}; start an agent that is at least as new as the one that wrote it"
+    )]
+    TooNew {
+        /// The database file.
+        path: String,
+        /// Version in the file.
+        found: i64,
+        /// Newest version known here.
+        known: i64,
+    },
+    /// Another process holds it.
+    #[error("the database {path} is in use by another process; one data directory serves one agent")]
+    InUse {
+        /// The database file.
+        path: String,
+    },
+    /// Stored bytes that this agent cannot read.
+    #[error("the stored {what} `{id}` cannot be read: {problem}")]
+    Payload {
+        /// Kind of record.
+        what: &'static str,
+        /// Which one.
+        id: String,
+        /// Why.
+        problem: String,
+    },
+    /// The database failed.
+    #[error("failed to {action}: {source}")]
+    Database {
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The store was closed before the call.
+    #[error("the store is closed")]
+    Closed,
+}
+
+/// Outcome of a stream's insertion.
+#[derive(Debug)]
+pub enum InsertedStream {
+    /// It is declared now.
+    Inserted(Box<StreamRecord>),
+    /// The name has a stream already.
+    NameTaken(Box<StreamRecord>),
+    /// Another stream writes to that table.
+    TableTaken {
+        /// Its name.
+        by: StreamName,
+    },
+    /// The named connection does not exist.
+    ConnectionMissing {
+        /// Its name.
+        name: ConnectionName,
+    },
+}
+
+/// Outcome of a write that replaces what somebody read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replaced {
+    /// Written.
+    Done,
+    /// Someone else wrote in between.
+    Conflict,
+    /// There is nothing to replace.
+    Missing,
+}
+
+/// Outcome of a connection's deletion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeletedConnection {
+    /// It is gone.
+    Deleted,
+    /// Streams use it; some of their names.
+    InUse(Vec<StreamName>),
+    /// There was none.
+    Missing,
+}
+
+/// What a list of streams is restricted to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parent {
+    /// First part of the names.
+    pub catalog: String,
+    /// Second part of the names; every one if `None`.
+    pub schema: Option<String>,
+}
+
+/// Durable state of streams and connections. Every method is atomic and durable when it returns; cancelling a call leaves
+/// it either done or not done.
+#[async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Declares a new stream if name and table are free and its connection exists.
+    async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError>;
+
+    /// The stream of that name.
+    async fn stream_by_name(&self, name: &StreamName) -> Result<Option<StreamRecord>, StoreError>;
+
+    /// The stream of that life.
+    async fn stream_by_uid(&self, uid: &str) -> Result<Option<StreamRecord>, StoreError>;
+
+    /// The stream that writes to that table.
+    async fn stream_of_table(&self, table: &TableName) -> Result<Option<StreamName>, StoreError>;
+
+    /// Streams under `parent` in order of their names, those after `after` first, at most `limit`.
+    async fn list_streams(&self, parent: &Parent, after: Option<&str>, limit: usize) -> Result<Vec<StreamRecord>, StoreError>;
+
+    /// Every stream's uid, those that are on the way out included.
+    async fn stream_uids(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Replaces what is declared of a stream if it is still at `revision`.
+    async fn declare_stream(&self, uid: &str, revision: u64, declared: &DeclaredStream) -> Result<Replaced, StoreError>;
+
+    /// Writes what was observed of a stream. Only the reconciler calls it, once at a time per stream.
+    async fn observe_stream(&self, uid: &str, observed: &ObservedStream) -> Result<(), StoreError>;
+
+    /// Removes a stream. Removing one that is not there is fine.
+    async fn forget_stream(&self, uid: &str) -> Result<(), StoreError>;
+
+    /// Declares a new connection; false if the name is taken.
+    async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError>;
+
+    /// The connection of that name.
+    async fn connection(&self, name: &ConnectionName) -> Result<Option<ConnectionRecord>, StoreError>;
+
+    /// Connections in order of their names, those after `after` first, at most `limit`.
+    async fn list_connections(&self, after: Option<&str>, limit: usize) -> Result<Vec<ConnectionRecord>, StoreError>;
+
+    /// Replaces a connection if it is still at `generation`.
+    async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError>;
+
+    /// Deletes a connection, one in use only if `even_if_used`.
+    async fn delete_connection(&self, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, StoreError>;
+
+    /// Streams that use a connection, in order of their names, at most `limit`.
+    async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError>;
+
+    /// Whether the store answers at all.
+    async fn check(&self) -> Result<(), StoreError>;
+}

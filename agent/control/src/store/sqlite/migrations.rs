@@ -1,0 +1,63 @@
+//! The database's schema and how it grows. Forward only: each step takes a database of one version to the next, in one
+//! transaction with the version number. A step that was released never changes; a database of each version is kept
+//! under `tests/data/` and opened by a test.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::store::StoreError;
+
+/// Step `n` (from 0) makes version `n + 1`.
+const STEPS: [&str; 1] = [
+    // What is looked up or must be unique has columns of its own; everything else is a payload with a format version.
+    "CREATE TABLE connections (
+        name TEXT PRIMARY KEY NOT NULL,
+        generation INTEGER NOT NULL,
+        payload TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE streams (
+        uid TEXT PRIMARY KEY NOT NULL,
+        name TEXT NOT NULL UNIQUE,
+        catalog TEXT NOT NULL,
+        schema TEXT NOT NULL,
+        table_name TEXT NOT NULL UNIQUE,
+        connection_name TEXT,
+        revision INTEGER NOT NULL,
+        declared TEXT NOT NULL,
+        observed TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX streams_by_parent ON streams (catalog, schema, name);
+    CREATE INDEX streams_by_connection ON streams (connection_name, name) WHERE connection_name IS NOT NULL;",
+];
+
+/// The version that this agent writes.
+pub(super) const VERSION: i64 = STEPS.len() as i64;
+
+/// Brings a database to `VERSION`.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let failed = |source: rusqlite::Error| StoreError::Database {
+        action: "migrate the database",
+        source: Box::new(source),
+    };
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
+    let done = match usize::try_from(found) {
+        Ok(done) if done <= STEPS.len() => done,
+        _ => {
+            return Err(StoreError::TooNew {
+                path: path.display().to_string(),
+                found,
+                known: VERSION,
+            });
+        }
+    };
+    for (step, version) in STEPS.iter().zip(1i64..).skip(done) {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        transaction.execute_batch(step).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", version).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+    }
+    Ok(())
+}

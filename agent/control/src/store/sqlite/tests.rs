@@ -1,0 +1,138 @@
+//! SQLite against the conformance suite, and what only a file can show: versions, locks, a damaged payload.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+use stream_spec::name::StreamName;
+
+use super::SqliteStore;
+use super::migrations::VERSION;
+use crate::state::{Condition, StreamState};
+use crate::store::conformance;
+use crate::store::records::{ObservedStream, ObservedTable};
+use crate::store::{Store, StoreError};
+use crate::testing::definitions::{connection, declared};
+
+#[tokio::test]
+async fn sqlite_is_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    conformance::run_all(
+        async || SqliteStore::open(&path).await.unwrap(),
+        async |store: SqliteStore| store.close().await,
+    )
+    .await;
+}
+
+fn fixture(version: i64) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/agent-v{version}.db"))
+}
+
+/// What the fixtures hold.
+fn observed() -> ObservedStream {
+    ObservedStream {
+        provisioned: true,
+        generation: 1,
+        operations_generation: 1,
+        restart_generation: 0,
+        state: StreamState::Degraded,
+        conditions: vec![Condition {
+            condition_type: "SourceReachable".into(),
+            status: false,
+            reason: "BrokerDown".into(),
+            message: "127.0.0.1:9092 refused the connection".into(),
+            since_ms: 6,
+        }],
+        table: Some(ObservedTable {
+            version: 12,
+            rows: 3,
+            bytes: 30,
+            files: 1,
+            created_ms: 4,
+            columns: Vec::new(),
+        }),
+    }
+}
+
+/// Writes the fixture of a new version. Run with `UPDATE_EXPECT=1` after a migration was added; those of older versions
+/// are never written again, they are what older agents left behind.
+async fn write_fixture(path: &Path) {
+    let store = SqliteStore::open(path).await.unwrap();
+    store.insert_connection(&connection("kafka")).await.unwrap();
+    store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
+    store.observe_stream("u1", &observed()).await.unwrap();
+    store.close().await;
+    // One file, without the log beside it.
+    Connection::open(path)
+        .unwrap()
+        .pragma_update(None, "journal_mode", "DELETE")
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_database_of_every_version_is_read() {
+    if std::env::var_os("UPDATE_EXPECT").is_some() && !fixture(VERSION).exists() {
+        write_fixture(&fixture(VERSION)).await;
+    }
+    for version in 1..=VERSION {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.db");
+        std::fs::copy(fixture(version), &path).unwrap();
+        let store = SqliteStore::open(&path).await.unwrap();
+        let record = store
+            .stream_by_name(&StreamName::parse("main.pay.orders").unwrap())
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(record.declared, declared("main.pay.orders"), "version {version}");
+        assert_eq!(record.observed, observed(), "version {version}");
+        assert_eq!(
+            store.list_connections(None, 9).await.unwrap(),
+            [connection("kafka")],
+            "version {version}"
+        );
+        store.close().await;
+        let found: i64 = Connection::open(&path)
+            .unwrap()
+            .query_row("PRAGMA user_version", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(found, VERSION);
+    }
+}
+
+#[tokio::test]
+async fn a_database_of_a_newer_agent_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    Connection::open(&path)
+        .unwrap()
+        .pragma_update(None, "user_version", VERSION + 1)
+        .unwrap();
+    match SqliteStore::open(&path).await.unwrap_err() {
+        StoreError::TooNew { found, known, .. } => assert_eq!((found, known), (VERSION + 1, VERSION)),
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("agent.db")).await.unwrap();
+    store.close().await;
+    store.close().await;
+    assert!(matches!(store.check().await, Err(StoreError::Closed)));
+}
+
+#[tokio::test]
+async fn a_payload_of_an_unknown_format_is_an_error_that_names_the_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    write_fixture(&path).await;
+    Connection::open(&path)
+        .unwrap()
+        .execute("UPDATE streams SET declared = '{\"format\":99,\"value\":{}}'", [])
+        .unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
+    let error = store.stream_by_uid("u1").await.unwrap_err().to_string();
+    assert!(error.contains("u1") && error.contains("99"), "{error}");
+}

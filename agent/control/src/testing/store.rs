@@ -1,0 +1,81 @@
+//! A store whose writes by the reconciler are effects that can be made to fail. Everything else goes through.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stream_spec::name::{ConnectionName, StreamName, TableName};
+
+use super::effects::{Effects, MadeToFail};
+use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
+use crate::store::sqlite::SqliteStore;
+use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError};
+
+pub(crate) struct FaultyStore {
+    pub(crate) inner: SqliteStore,
+    pub(crate) effects: Arc<Effects>,
+}
+
+impl FaultyStore {
+    /// The effect is the decision to write: a process that ends after it ends before the write, which is the same to the
+    /// world as one that ends before the next effect.
+    fn gate(&self) -> Result<(), StoreError> {
+        self.effects.make(|| ()).map_err(|MadeToFail| StoreError::Database {
+            action: "an effect",
+            source: "made to fail".into(),
+        })
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError> {
+        self.inner.insert_stream(uid, declared).await
+    }
+    async fn stream_by_name(&self, name: &StreamName) -> Result<Option<StreamRecord>, StoreError> {
+        self.inner.stream_by_name(name).await
+    }
+    async fn stream_by_uid(&self, uid: &str) -> Result<Option<StreamRecord>, StoreError> {
+        self.inner.stream_by_uid(uid).await
+    }
+    async fn stream_of_table(&self, table: &TableName) -> Result<Option<StreamName>, StoreError> {
+        self.inner.stream_of_table(table).await
+    }
+    async fn list_streams(&self, parent: &Parent, after: Option<&str>, limit: usize) -> Result<Vec<StreamRecord>, StoreError> {
+        self.inner.list_streams(parent, after, limit).await
+    }
+    async fn stream_uids(&self) -> Result<Vec<String>, StoreError> {
+        self.inner.stream_uids().await
+    }
+    async fn declare_stream(&self, uid: &str, revision: u64, declared: &DeclaredStream) -> Result<Replaced, StoreError> {
+        self.inner.declare_stream(uid, revision, declared).await
+    }
+    async fn observe_stream(&self, uid: &str, observed: &ObservedStream) -> Result<(), StoreError> {
+        self.gate()?;
+        self.inner.observe_stream(uid, observed).await
+    }
+    async fn forget_stream(&self, uid: &str) -> Result<(), StoreError> {
+        self.gate()?;
+        self.inner.forget_stream(uid).await
+    }
+    async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError> {
+        self.inner.insert_connection(record).await
+    }
+    async fn connection(&self, name: &ConnectionName) -> Result<Option<ConnectionRecord>, StoreError> {
+        self.inner.connection(name).await
+    }
+    async fn list_connections(&self, after: Option<&str>, limit: usize) -> Result<Vec<ConnectionRecord>, StoreError> {
+        self.inner.list_connections(after, limit).await
+    }
+    async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError> {
+        self.inner.replace_connection(generation, record).await
+    }
+    async fn delete_connection(&self, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
+        self.inner.delete_connection(name, even_if_used).await
+    }
+    async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError> {
+        self.inner.streams_on_connection(name, limit).await
+    }
+    async fn check(&self) -> Result<(), StoreError> {
+        self.inner.check().await
+    }
+}

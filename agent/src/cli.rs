@@ -1,0 +1,108 @@
+//! The command line. Every setting is a flag and an environment variable; the file has them too (`config.rs`).
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::Deserialize;
+
+use crate::duration;
+
+/// Runs streams from Apache Kafka into Delta tables.
+#[derive(Debug, Parser)]
+#[command(name = "featurestore-agent", version, about)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What the agent is asked to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the agent until it is told to stop (SIGTERM, SIGINT).
+    Serve(ServeArguments),
+}
+
+/// Settings as flags or in the environment. One that is absent comes from the file, else it has its default.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ServeArguments {
+    /// Configuration file (TOML) with the same settings.
+    #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Folder of the agent's database [default: `featurestore` in the user's XDG data directory].
+    #[arg(long, value_name = "DIR", env = "FEATURESTORE_AGENT_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Folder, or file:// URL of one, that holds the tables [default: `warehouse` in the data folder].
+    #[arg(long, value_name = "URL", env = "FEATURESTORE_AGENT_WAREHOUSE")]
+    pub(crate) warehouse: Option<String>,
+
+    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:7070].
+    #[arg(long, value_name = "ADDRESS", env = "FEATURESTORE_AGENT_LISTEN")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Serve without authentication, to this machine only.
+    #[arg(
+        long,
+        env = "FEATURESTORE_AGENT_INSECURE_LOCAL",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) insecure_local: Option<bool>,
+
+    /// How logs are written to standard error [default: text].
+    #[arg(long, value_enum, value_name = "FORMAT", env = "FEATURESTORE_AGENT_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// Least level of logs, or a filter as in `info,stream_pipeline=debug` [default: info].
+    #[arg(long, value_name = "LEVEL", env = "FEATURESTORE_AGENT_LOG_LEVEL")]
+    pub(crate) log_level: Option<String>,
+
+    /// How long a deleted table can be restored; 0s removes it at once [default: 7d].
+    #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_TRASH_RETENTION", value_parser = duration::parse)]
+    pub(crate) trash_retention: Option<Duration>,
+
+    /// How far back readers can go in a table's history [default: 7d].
+    #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_TABLE_HISTORY", value_parser = duration::parse)]
+    pub(crate) table_history: Option<Duration>,
+
+    /// How often new topics and partitions are looked for [default: 30s].
+    #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_DISCOVERY_INTERVAL", value_parser = duration::parse)]
+    pub(crate) discovery_interval: Option<Duration>,
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum LogFormat {
+    /// Lines for people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_has_its_environment_variable() {
+        let command = Cli::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        for argument in serve.get_arguments().filter(|argument| argument.get_id() != "help") {
+            let expected = format!("FEATURESTORE_AGENT_{}", argument.get_id().as_str().to_uppercase());
+            assert_eq!(argument.get_env().and_then(|name| name.to_str()), Some(expected.as_str()));
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Settings: a flag or environment variable over the file over the default. A key that is not known is refused, because
+//! a setting that is silently ignored is worse than one that is missing.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use serde::Deserialize;
+
+use crate::cli::{LogFormat, ServeArguments};
+use crate::duration;
+use crate::limits::{CONFIG_BYTES_MAX, TRASH_RETENTION};
+
+/// The configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    data_dir: Option<PathBuf>,
+    warehouse: Option<String>,
+    listen: Option<SocketAddr>,
+    insecure_local: Option<bool>,
+    log_format: Option<LogFormat>,
+    log_level: Option<String>,
+    #[serde(default, deserialize_with = "duration::from_file")]
+    trash_retention: Option<Duration>,
+    #[serde(default, deserialize_with = "duration::from_file")]
+    table_history: Option<Duration>,
+    #[serde(default, deserialize_with = "duration::from_file")]
+    discovery_interval: Option<Duration>,
+}
+
+/// Every setting, decided.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) warehouse: String,
+    pub(crate) listen: SocketAddr,
+    pub(crate) insecure_local: bool,
+    pub(crate) log_format: LogFormat,
+    pub(crate) log_level: String,
+    pub(crate) trash_retention: Duration,
+    /// `None`: the pipeline's default.
+    pub(crate) table_history: Option<Duration>,
+    /// `None`: the pipeline's default.
+    pub(crate) discovery_interval: Option<Duration>,
+}
+
+impl Config {
+    /// Reads the file, if one is named, and decides every setting.
+    pub(crate) fn load(arguments: &ServeArguments) -> anyhow::Result<Self> {
+        let file = match &arguments.config {
+            Some(path) => read(path).with_context(|| format!("cannot use the configuration file {}", path.display()))?,
+            None => File::default(),
+        };
+        let data_dir = match arguments.data_dir.clone().or(file.data_dir) {
+            Some(folder) => folder,
+            None => default_data_dir(|name| std::env::var_os(name).map(PathBuf::from))?,
+        };
+        let warehouse = match arguments.warehouse.clone().or(file.warehouse) {
+            Some(warehouse) => warehouse,
+            None => utf8(&data_dir.join("warehouse"))?,
+        };
+        Ok(Self {
+            warehouse,
+            data_dir,
+            listen: arguments
+                .listen
+                .or(file.listen)
+                .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 7070))),
+            insecure_local: arguments.insecure_local.or(file.insecure_local).unwrap_or(false),
+            log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
+            log_level: arguments.log_level.clone().or(file.log_level).unwrap_or_else(|| "info".to_owned()),
+            trash_retention: arguments.trash_retention.or(file.trash_retention).unwrap_or(TRASH_RETENTION),
+            table_history: arguments.table_history.or(file.table_history),
+            discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
+        })
+    }
+
+    /// Refuses settings under which this version must not serve.
+    pub(crate) fn check(&self) -> anyhow::Result<()> {
+        if !self.insecure_local {
+            bail!(
+                "this version of the agent cannot authenticate callers, so whoever reaches its port may do everything; \
+                 start it with --insecure-local to serve this machine only"
+            );
+        }
+        if !self.listen.ip().is_loopback() {
+            bail!(
+                "the listen address {} is not a loopback address, and this version of the agent cannot authenticate callers; \
+                 use 127.0.0.1 or [::1]",
+                self.listen
+            );
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<File> {
+    let bytes = std::fs::metadata(path)?.len();
+    if bytes > CONFIG_BYTES_MAX {
+        bail!("it has {bytes} bytes, more than {CONFIG_BYTES_MAX}");
+    }
+    Ok(toml::from_str(&std::fs::read_to_string(path)?)?)
+}
+
+/// `featurestore` in the user's data directory, as the XDG base directory specification has it.
+fn default_data_dir(variable: impl Fn(&str) -> Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    // The specification says to ignore relative paths.
+    let absolute = |name| variable(name).filter(|path: &PathBuf| path.is_absolute());
+    if let Some(data) = absolute("XDG_DATA_HOME") {
+        return Ok(data.join("featurestore"));
+    }
+    match absolute("HOME") {
+        Some(home) => Ok(home.join(".local/share/featurestore")),
+        None => bail!("neither XDG_DATA_HOME nor HOME is an absolute path; say where the database goes with --data-dir"),
+    }
+}
+
+fn utf8(path: &Path) -> anyhow::Result<String> {
+    path.to_str()
+        .map(str::to_owned)
+        .with_context(|| format!("the path {} is not UTF-8; use another one", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(file: &str, arguments: ServeArguments) -> anyhow::Result<Config> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.toml");
+        std::fs::write(&path, file).unwrap();
+        Config::load(&ServeArguments {
+            config: Some(path),
+            data_dir: Some("/d".into()),
+            ..arguments
+        })
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
+        let file = "listen = '127.0.0.1:1'\ntrash_retention = '0s'\nlog_format = 'json'\ninsecure_local = true\n";
+        let config = load(
+            file,
+            ServeArguments {
+                listen: Some("127.0.0.1:2".parse().unwrap()),
+                ..Default::default()
+            },
+        )
+        .unwrap();
+        assert_eq!(config.listen.port(), 2);
+        assert_eq!(
+            (config.trash_retention, config.log_format, config.insecure_local),
+            (Duration::ZERO, LogFormat::Json, true)
+        );
+        assert_eq!((config.log_level.as_str(), config.warehouse.as_str()), ("info", "/d/warehouse"));
+        let overridden = load(
+            file,
+            ServeArguments {
+                insecure_local: Some(false),
+                ..Default::default()
+            },
+        )
+        .unwrap();
+        assert!(!overridden.insecure_local);
+    }
+
+    #[test]
+    fn a_file_that_is_not_understood_is_refused() {
+        for (file, said) in [
+            ("listne = '127.0.0.1:1'", "listne"),
+            ("trash_retention = 7", "string"),
+            ("trash_retention = '7'", "no duration"),
+            ("listen = 'x'", "listen"),
+        ] {
+            let error = format!("{:#}", load(file, ServeArguments::default()).unwrap_err());
+            assert!(error.contains(said) && error.contains("agent.toml"), "{error}");
+        }
+        let error = Config::load(&ServeArguments {
+            config: Some("/nowhere/agent.toml".into()),
+            ..Default::default()
+        })
+        .unwrap_err();
+        assert!(format!("{error:#}").contains("/nowhere/agent.toml"));
+    }
+
+    #[test]
+    fn the_agent_serves_only_loopback_and_only_when_told_that_it_is_insecure() {
+        let cases = [
+            (false, "127.0.0.1:0", false),
+            (true, "127.0.0.1:0", true),
+            (true, "[::1]:0", true),
+            (true, "0.0.0.0:0", false),
+            (true, "10.0.0.1:0", false),
+        ];
+        for (insecure_local, listen, serves) in cases {
+            let arguments = ServeArguments {
+                insecure_local: Some(insecure_local),
+                listen: Some(listen.parse().unwrap()),
+                ..Default::default()
+            };
+            assert_eq!(load("", arguments).unwrap().check().is_ok(), serves, "{insecure_local} {listen}");
+        }
+    }
+
+    #[test]
+    fn the_data_folder_follows_the_xdg_specification() {
+        let cases = [
+            (Some("/data"), Some("/home/u"), Some("/data/featurestore")),
+            (Some("relative"), Some("/home/u"), Some("/home/u/.local/share/featurestore")),
+            (None, Some("/home/u"), Some("/home/u/.local/share/featurestore")),
+            (None, None, None),
+        ];
+        for (data, home, expected) in cases {
+            let variable = |name: &str| {
+                if name == "HOME" {
+                    home.map(PathBuf::from)
+                } else {
+                    data.map(PathBuf::from)
+                }
+            };
+            assert_eq!(default_data_dir(variable).ok(), expected.map(PathBuf::from), "{data:?} {home:?}");
+        }
+    }
+}
