@@ -25,6 +25,11 @@ pub(crate) const STRING_UNITS_MAX: usize = 20_000_000;
 /// behind them.
 pub(crate) const BROKEN_TOKEN_UNITS_MAX: usize = 256;
 
+/// Column cells that the structs of one message may fill. A message cannot name that many values; only objects that leave
+/// out most fields of a wide struct get there (`[{},{},…]`), and one of 20 MB could take the machine's memory otherwise.
+/// Spark has no such bound. Such a message is given up as a whole.
+pub const STRUCT_CELLS_PER_MESSAGE_MAX: usize = 1 << 25;
+
 /// Fields up to which a name that was not predicted is looked for one by one; beyond that a hash map is faster.
 pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
 

@@ -9,7 +9,8 @@ use super::number::Number;
 use super::shape::{Shape, StructShape};
 use super::tokenizer::{Tokenizer, TokenizerSpace};
 use crate::builders::{BytesColumn, Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
-use crate::report::MisfitReason::{self, Empty, Malformed, OutOfRange, UnreadableText, WrongKind};
+use crate::limits::STRUCT_CELLS_PER_MESSAGE_MAX;
+use crate::report::MisfitReason::{self, BeyondLimit, Empty, Malformed, OutOfRange, UnreadableText, WrongKind};
 use crate::text::datetime::{parse_date, parse_timestamp, parse_timestamp_ntz};
 use crate::text::decimal::{self, DecimalMisfit};
 
@@ -23,6 +24,7 @@ pub(super) fn message(input: &str, shape: &Shape, column: &mut Column, space: &m
     let mut converter = Converter {
         tokens: Tokenizer::new(input, space),
         first_misfit: None,
+        cells_left: Some(STRUCT_CELLS_PER_MESSAGE_MAX),
     };
     match converter.root(shape, column) {
         Ok(()) => converter.first_misfit,
@@ -44,6 +46,8 @@ fn append_unreadable(misfit: MisfitReason, column: &mut Column) {
 struct Converter<'a> {
     tokens: Tokenizer<'a>,
     first_misfit: Option<MisfitReason>,
+    /// What structs may still fill; `None` once that was exceeded, and the message is given up.
+    cells_left: Option<usize>,
 }
 
 impl Converter<'_> {
@@ -77,7 +81,10 @@ impl Converter<'_> {
             self.tokens.next()?;
         }
         match (self.tokens.token(), shape, column) {
-            (Token::End | Token::Null, _, column) => {
+            (Token::End | Token::Null, shape, column) => {
+                if let Shape::Struct(shape) = shape {
+                    self.take_cells(shape)?;
+                }
                 column.append_null();
                 Ok(())
             }
@@ -90,6 +97,7 @@ impl Converter<'_> {
     }
 
     fn object(&mut self, shape: &StructShape, column: &mut StructColumn) -> Conversion {
+        self.take_cells(shape)?;
         let row = column.len();
         match self.fields(shape, column, row) {
             Ok(()) => {
@@ -118,12 +126,18 @@ impl Converter<'_> {
                 Ok(()) if child.len() > row + 1 => child.remove(row..row + 1),
                 Ok(()) => {}
                 Err(misfit) => {
+                    self.cells_left.ok_or(misfit)?;
                     self.note(misfit);
                     self.tokens.skip_children()?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn take_cells(&mut self, shape: &StructShape) -> Conversion {
+        self.cells_left = self.cells_left.and_then(|left| left.checked_sub(shape.cells()));
+        self.cells_left.map(drop).ok_or(BeyondLimit)
     }
 
     fn list(&mut self, element: &Shape, column: &mut ListColumn) -> Conversion {
@@ -158,6 +172,7 @@ impl Converter<'_> {
             let entry = column.keys().len();
             column.keys().append(self.tokens.name().unwrap_or_default());
             if let Err(misfit) = self.value(shape, column.values()) {
+                self.cells_left.ok_or(misfit)?;
                 column.keys().truncate(entry);
                 result = result.and(Err(misfit));
                 self.tokens.skip_children()?;
@@ -215,10 +230,10 @@ impl Converter<'_> {
 
     /// Spark takes a TINYINT for an unsigned byte as well, and wraps.
     fn tiny_int(&self) -> Result<i8, MisfitReason> {
-        match self.integer::<i16>()? {
-            value @ -128..=255 => Ok(value as i8),
-            _ => Err(OutOfRange),
-        }
+        let value: i16 = self.integer()?;
+        i8::try_from(value)
+            .or_else(|_| u8::try_from(value).map(u8::cast_signed))
+            .map_err(|_| OutOfRange)
     }
 
     fn double(&self) -> f64 {

@@ -92,6 +92,17 @@ impl<'a> Cursor<'a> {
     /// The next unit that is not white space, stepped over.
     #[inline]
     pub(super) fn next_significant(&mut self) -> Result<Unit, MisfitReason> {
+        match self.peek_byte() {
+            Some(byte @ (b'!'..=b'.' | b'0'..=b'~')) => {
+                self.at += 1;
+                Ok(Unit::from(byte))
+            }
+            _ => self.next_significant_behind_others(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_significant_behind_others(&mut self) -> Result<Unit, MisfitReason> {
         loop {
             match self.next_unit()? {
                 0x20 | 0x09 | 0x0A | 0x0D => {}

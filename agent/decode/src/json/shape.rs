@@ -30,6 +30,13 @@ impl Shape {
             _ => Self::Leaf,
         }
     }
+
+    fn cells(&self) -> usize {
+        match self {
+            Self::Struct(shape) => shape.cells,
+            Self::Leaf | Self::List(_) | Self::Map(_) => 1,
+        }
+    }
 }
 
 /// Names of a struct's fields and the shapes behind them.
@@ -38,6 +45,8 @@ pub(crate) struct StructShape {
     fields: Vec<(Box<[u8]>, Shape)>,
     /// Only for structs of many fields.
     by_name: Option<HashMap<Box<[u8]>, usize>>,
+    /// Cells that one more struct takes in the columns below it.
+    cells: usize,
 }
 
 impl StructShape {
@@ -45,7 +54,12 @@ impl StructShape {
         let fields: Vec<(Box<[u8]>, Shape)> = names.map(|name| name.as_bytes().into()).zip(shapes).collect();
         let by_name = (fields.len() > LINEAR_NAME_SEARCH_FIELDS_MAX)
             .then(|| fields.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect());
-        Self { fields, by_name }
+        let cells = fields.iter().map(|(_, shape)| shape.cells()).sum();
+        Self { fields, by_name, cells }
+    }
+
+    pub(super) fn cells(&self) -> usize {
+        self.cells
     }
 
     pub(super) fn field(&self, index: usize) -> Option<&Shape> {

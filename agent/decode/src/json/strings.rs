@@ -110,6 +110,11 @@ fn special_bytes(chunk: u64, quote: u8) -> u64 {
 
 /// Appends one UTF-16 unit; a low surrogate behind a high one completes its character.
 pub(super) fn push_unit(unit: Unit, out: &mut Vec<u8>) {
+    if let Ok(byte) = u8::try_from(unit)
+        && byte.is_ascii()
+    {
+        return out.push(byte);
+    }
     let units = [high_surrogate_at_end(out).unwrap_or(0), unit];
     if (0xDC00..0xE000).contains(&unit)
         && let Some(Ok(character)) = char::decode_utf16(units).next()

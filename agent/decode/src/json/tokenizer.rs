@@ -237,6 +237,7 @@ impl<'a> Tokenizer<'a> {
             b'n' => return self.cursor.expect_word(b"null", 1).map(|()| Token::Null),
             b'\'' => {
                 self.text = self.quoted(b'\'')?;
+                self.check_text_length(self.text)?;
                 return Ok(Token::Text);
             }
             b'0'..=b'9' => self.cursor.number(self.cursor.at - 1, at_root)?,

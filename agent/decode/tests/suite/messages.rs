@@ -4,6 +4,7 @@ use arrow_array::Array;
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
 use stream_decode::error::{CompileError, DecodeError};
+use stream_decode::limits::STRUCT_CELLS_PER_MESSAGE_MAX;
 use stream_decode::plan::Plan;
 use stream_decode::report::MisfitReason;
 use stream_spec::types::{DataType, Field};
@@ -162,6 +163,19 @@ fn numbers_names_and_strings_are_bounded_as_in_jackson() {
         &format!(r#"{{"a":"{long}s","b":2}}"#),
         json!({"a": null, "b": 2}),
     );
+}
+
+#[test]
+fn a_message_that_would_fill_the_memory_with_absent_fields_is_given_up() {
+    let wide = (0..1000).map(|index| format!("f{index}:int")).collect::<Vec<_>>().join(",");
+    let ddl = format!("a int, l array<struct<{wide}>>");
+    for element in ["{}", "null"] {
+        let input = format!(
+            r#"{{"a":1,"l":[{}{element}]}}"#,
+            format!("{element},").repeat(STRUCT_CELLS_PER_MESSAGE_MAX / 1000)
+        );
+        check(&ddl, &input, json!({"a": null, "l": null}));
+    }
 }
 
 #[test]
