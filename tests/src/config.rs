@@ -13,6 +13,8 @@ pub const STREAM_NAME: &str = "main.payments.orders";
 pub const TABLE_NAME: &str = "main.payments.orders_raw";
 /// Name of its connection.
 pub const CONNECTION_NAME: &str = "local-kafka";
+/// Title of the warning that every connection made here brings: it is to a broker on this machine.
+pub const PLAINTEXT_WARNING: &str = "Connection Without Encryption";
 /// JSON pointer of the payload schema's text inside the stream.
 pub const PAYLOAD_SCHEMA: &str = "/schema_config/direct_schemas/payload_schema/json_schema";
 

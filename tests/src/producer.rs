@@ -2,6 +2,7 @@
 //! Invariant: a record counts once its delivery report came, in a transaction once the commit returned.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -146,7 +147,7 @@ impl RecordingProducer {
                 Err((error, _)) => panic!("produce to `{topic}`: {error}"),
             }
         }
-        self.producer.poll(None);
+        self.producer.poll(Duration::ZERO);
     }
 
     /// Waits for all acknowledgements and returns those that came since the last call.

@@ -20,6 +20,9 @@ const FILE_LINES_MAX: usize = 600;
 /// From here on the test names the file in its output.
 const FILE_LINES_WARN: usize = 400;
 
+/// Files that are tables of data with a few lines around them.
+const DATA_FILES: &[&str] = &["agent/decode/src/text/unicode.rs"];
+
 /// Who may use whom among the workspace's packages. The package of the end-to-end tests may use everything.
 const ALLOWED_EDGES: &[(&str, &[&str])] = &[
     ("stream-spec", &[]),
@@ -73,7 +76,10 @@ const IMPURE_DEPENDENCIES: &[&str] = &[
 /// None of these may be said in a pure package's own sources, tests aside. Clocks and randomness are passed in.
 const IMPURE_WORDS: &[&str] = &[
     "std::fs",
-    "std::net",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "ToSocketAddrs",
     "std::process",
     "std::env",
     "std::thread",
@@ -89,7 +95,8 @@ const UNSAFE_ALLOWED: &[&str] = &["agent/pipeline/src/kafka/ffi.rs", "tests/src/
 fn metadata() -> Metadata {
     MetadataCommand::new()
         .manifest_path(repository().join("Cargo.toml"))
-        .other_options(vec!["--locked".to_owned()])
+        // The platform of servers: what other platforms would add is never built.
+        .other_options(["--locked", "--filter-platform", "x86_64-unknown-linux-gnu"].map(str::to_owned))
         .exec()
         .expect("cargo metadata")
 }
@@ -153,7 +160,7 @@ fn packages_depend_downward_only() {
         };
         for dependency in &package.dependencies {
             let name = dependency.name.as_str();
-            if members.contains(name) && !may.contains(&name) {
+            if members.contains(name) && name != package.name.as_str() && !may.contains(&name) {
                 findings.push(format!("`{}` must not depend on `{name}`", package.name));
             }
         }
@@ -262,7 +269,7 @@ fn every_source_file_says_what_lives_there_and_stays_short() {
             findings.push(format!("{path} does not open with `//!`"));
         }
         let lines = text.lines().count();
-        if lines > FILE_LINES_MAX {
+        if lines > FILE_LINES_MAX && !DATA_FILES.contains(&path.as_str()) {
             findings.push(format!("{path} has {lines} lines, more than {FILE_LINES_MAX}: split it by concept"));
         } else if lines > FILE_LINES_WARN {
             println!("warning: {path} has {lines} lines");

@@ -20,7 +20,12 @@ fn apply_makes_a_topic_a_table_and_the_next_plan_is_empty() {
     let plan = stage.workspace.plan();
     plan.assert_action(STREAM, Action::Create).assert_action(CONNECTION, Action::Create);
     assert!(plan.is_unknown(STREAM, "/id"), "{}", plan.after(STREAM));
-    stage.workspace.apply(&plan).assert_success().assert_no_warning();
+    stage
+        .workspace
+        .apply(&plan)
+        .assert_success()
+        .assert_warning(&[config::PLAINTEXT_WARNING])
+        .assert_no_warning_but(config::PLAINTEXT_WARNING);
 
     stage.workspace.plan_with(&["-refresh=false"]).assert_empty();
     stage.workspace.plan().assert_empty();

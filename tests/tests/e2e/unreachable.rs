@@ -56,7 +56,11 @@ fn a_plan_that_reads_nothing_goes_on_with_a_warning_or_stops_as_the_user_asked()
     workspace.plan().run.assert_error(&["http://127.0.0.1:9"]);
 
     workspace.write(&impatient(&document, "off"));
-    workspace.plan().assert_action(STREAM, Action::Create).run.assert_no_warning();
+    workspace
+        .plan()
+        .assert_action(STREAM, Action::Create)
+        .run
+        .assert_no_warning_but(config::PLAINTEXT_WARNING);
 }
 
 #[test]
