@@ -137,3 +137,22 @@ async fn a_create_over_an_existing_stream_warns_with_figures_and_an_import_block
         assert!(words.contains(part), "no {part:?} in: {words}");
     }
 }
+
+#[tokio::test]
+async fn the_known_part_of_a_create_is_checked_beside_the_unknown() {
+    let bench = Bench::start().await;
+    let cannot = |field: &str| v1::Violation {
+        field: field.to_owned(),
+        problem: "this agent cannot do that yet".to_owned(),
+        ..Default::default()
+    };
+    bench.agent.world().missing_capabilities = vec![cannot("record_type_filter"), cannot("ingestion_config.backfill_source")];
+    let config = with(
+        plain_stream(),
+        "/ingestion_config/backfill_source/delta_table_name",
+        json!("main.payments.old"),
+    );
+    let config = with(config, "/record_type_filter", json!(UNKNOWN));
+    let planned = bench.plan(None, &config).await;
+    assert_eq!(planned.error_path(), "ingestion_config.backfill_source");
+}

@@ -14,7 +14,7 @@ pub(super) struct Declaration {
     /// The message.
     pub(super) connection: v1::Connection,
     /// Paths that were unknown and hold a stand-in.
-    pub(super) unknown: Vec<String>,
+    unknown: Vec<String>,
 }
 
 impl Declaration {

@@ -1,5 +1,6 @@
 //! Plan of a connection: another kind is another connection, and what this agent cannot do is an error here.
 
+use featurestore_proto::v1;
 use tfplugin::call::CallContext;
 use tfplugin::diagnostic::Diagnostic;
 use tfplugin::path::AttributePath;
@@ -32,17 +33,19 @@ impl ConnectionResource {
 
     async fn check(&self, plan: &mut Plan, context: &CallContext) {
         let declared = Declaration::read(&plan.planned);
-        if !declared.unknown.is_empty() {
-            return;
-        }
+        let connection = declared.connection.clone();
         let asked = consult(&self.session, |client| async move {
-            client.check_connection(declared.connection, &context.stop).await
+            client.check_connection(connection, &context.stop).await
         });
         match asked.await {
             Ok(Consulted::Answer(answer)) => {
-                plan.diagnostics.extend(violations(&answer.violations, &self.schema));
+                // What the agent says of a stand-in for an unknown value is judged again during the apply.
+                let sure = |found: Vec<v1::Violation>| -> Vec<v1::Violation> {
+                    found.into_iter().filter(|it| !declared.is_unsure(&it.field)).collect()
+                };
+                plan.diagnostics.extend(violations(&sure(answer.violations), &self.schema));
                 plan.diagnostics
-                    .extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
+                    .extend(missing_capabilities(&sure(answer.missing_capabilities), &self.schema));
             }
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });

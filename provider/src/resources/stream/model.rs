@@ -63,11 +63,6 @@ impl Declaration {
         }
     }
 
-    /// True if every part of the definition and of the operations is known.
-    pub(crate) fn is_known(&self) -> bool {
-        self.unknown.is_empty()
-    }
-
     /// True if what a message says about `field` may come from a stand-in.
     pub(crate) fn is_unsure(&self, field: &str) -> bool {
         let inside = |field: &str, of: &str| field == of || (field.starts_with(of) && field.as_bytes().get(of.len()) == Some(&b'.'));

@@ -35,14 +35,12 @@ impl StreamResource {
 
     async fn plan_create(&self, plan: &mut Plan, context: &CallContext) {
         let declared = Declaration::read(&plan.planned);
-        if !declared.is_known() {
-            // The plan that Terraform makes again during the apply knows everything.
-            return;
-        }
         match self.check_new(&declared, context).await {
             Ok(Consulted::Answer(answer)) => {
-                self.tell_problems(&answer, plan);
-                tell_existing(&declared.stream.name, answer.existing, plan);
+                self.tell_problems(&declared, answer.violations, answer.missing_capabilities, plan);
+                if !declared.is_unsure("name") {
+                    tell_existing(&declared.stream.name, answer.existing, plan);
+                }
             }
             Ok(Consulted::Silence(error)) => {
                 let quiet = matches!(error, AgentError::NotConfigured { .. });
@@ -118,7 +116,7 @@ impl StreamResource {
             ));
             return;
         }
-        let answer = match self.check(&declared, false, context).await {
+        let mut answer = match self.check(&declared, false, context).await {
             Ok(Consulted::Answer(answer)) => Some(answer),
             Ok(Consulted::Silence(error)) => {
                 let consequence = "The change was compared with the schema in Terraform's state; earlier versions of it, whose columns are \
@@ -129,8 +127,12 @@ impl StreamResource {
             Ok(Consulted::NotAsked) => None,
             Err(error) => return plan.diagnostics.extend(self.failed(&error, "check the plan")),
         };
-        if let Some(answer) = &answer {
-            self.tell_problems(answer, plan);
+        if let Some(answer) = &mut answer {
+            let (violations, missing) = (
+                std::mem::take(&mut answer.violations),
+                std::mem::take(&mut answer.missing_capabilities),
+            );
+            self.tell_problems(&declared, violations, missing, plan);
         }
         if plan.diagnostics.has_errors() {
             return;
@@ -247,10 +249,12 @@ impl StreamResource {
         .await
     }
 
-    fn tell_problems(&self, answer: &v1::CheckStreamResponse, plan: &mut Plan) {
-        plan.diagnostics.extend(violations(&answer.violations, &self.schema));
-        plan.diagnostics
-            .extend(missing_capabilities(&answer.missing_capabilities, &self.schema));
+    /// What the agent found, except where it saw a stand-in for an unknown value: that is judged again during the apply.
+    fn tell_problems(&self, declared: &Declaration, wrong: Vec<v1::Violation>, missing: Vec<v1::Violation>, plan: &mut Plan) {
+        let sure =
+            |found: Vec<v1::Violation>| -> Vec<v1::Violation> { found.into_iter().filter(|it| !declared.is_unsure(&it.field)).collect() };
+        plan.diagnostics.extend(violations(&sure(wrong), &self.schema));
+        plan.diagnostics.extend(missing_capabilities(&sure(missing), &self.schema));
     }
 }
 
