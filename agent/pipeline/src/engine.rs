@@ -30,7 +30,8 @@ pub struct StreamDefinition {
     pub operations: StreamOperations,
     /// Every accepted schema, oldest first, the last in force: the table's columns are their union.
     pub schema_history: Vec<DirectSchemas>,
-    /// Exclusions at creation: those columns are not in the table at all.
+    /// Excluded paths that never had a column: those excluded at creation, and those that arrived excluded, and have been
+    /// ever since (`stream_spec::table::never_ingested`).
     pub excluded_at_creation: BTreeSet<String>,
 }
 

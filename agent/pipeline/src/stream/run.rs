@@ -183,6 +183,7 @@ impl Runner {
             is_complete,
             source,
             stages,
+            commit_took: limits::COMMIT_TIME_GUESS,
             stalls: &mut self.stalls,
             retry_wait: &mut self.retry_wait,
         };

@@ -51,6 +51,8 @@ pub(crate) struct Session<'a> {
     pub(crate) is_complete: bool,
     pub(crate) source: KafkaSource,
     pub(crate) stages: Stages,
+    /// From a batch's last record to its commit, as last seen.
+    pub(crate) commit_took: Duration,
     pub(crate) stalls: &'a mut Stalls,
     pub(crate) retry_wait: &'a mut Duration,
 }
@@ -91,17 +93,6 @@ struct LoopState {
 impl Session<'_> {
     /// Reads until there is a reason to end. Everything taken is committed, or the error says why not.
     pub(crate) async fn run(mut self) -> Result<SessionEnd, PipelineError> {
-        let ended = self.read().await;
-        let ended = match ended {
-            Ok(end) => self.drain().await.map(|()| end),
-            Err(error) => Err(error),
-        };
-        self.stages.settle().await;
-        self.source.close().await;
-        ended
-    }
-
-    async fn read(&mut self) -> Result<SessionEnd, PipelineError> {
         let mut state = LoopState {
             flush_at: None,
             flush_due: false,
@@ -110,8 +101,23 @@ impl Session<'_> {
             surveying: None,
             trouble: self.source.client().trouble(),
         };
+        let ended = match self.read(&mut state).await {
+            Ok(end) => self.drain().await.map(|()| end),
+            Err(error) => Err(error),
+        };
+        // Whatever holds the table's handle ends here: a table is opened again only when nobody has it open.
+        if let Some(surveying) = state.surveying.take() {
+            surveying.abort();
+            drop(surveying.await);
+        }
+        self.stages.settle().await;
+        self.source.close().await;
+        ended
+    }
+
+    async fn read(&mut self, state: &mut LoopState) -> Result<SessionEnd, PipelineError> {
         loop {
-            if let Some(end) = self.gather(&mut state) {
+            if let Some(end) = self.gather(state) {
                 return Ok(end);
             }
             if (state.flush_due || self.source.is_full()) && self.source.gathered_rows() > 0 && self.stages.has_room() {
@@ -120,7 +126,7 @@ impl Session<'_> {
                 state.flush_due = false;
                 continue;
             }
-            match self.next_event(&mut state).await {
+            match self.next_event(state).await {
                 Event::Told => {
                     if self.is_told_otherwise() {
                         return Ok(SessionEnd::Told);
@@ -132,11 +138,11 @@ impl Session<'_> {
                         self.show_landed(&landed);
                     }
                 }
-                Event::Trouble => self.show_trouble(&mut state),
+                Event::Trouble => self.show_trouble(state),
                 Event::SurveyDue => state.surveying = Some(self.start_survey()),
                 Event::Surveyed(survey) => {
                     state.surveying = None;
-                    if let Some(end) = self.take_survey(survey, &mut state)? {
+                    if let Some(end) = self.take_survey(survey, state)? {
                         return Ok(end);
                     }
                 }
@@ -153,7 +159,7 @@ impl Session<'_> {
         }
         state.more = !self.source.take();
         if state.flush_at.is_none() && self.source.gathered_rows() > 0 {
-            state.flush_at = Some(Instant::now() + self.definition.operations.flush_interval);
+            state.flush_at = Some(Instant::now() + self.gathering_time());
         }
         let mut out_of_range = Vec::new();
         for problem in self.source.take_problems() {
@@ -209,6 +215,7 @@ impl Session<'_> {
         self.board.show_commit(&table, &landed.positions, landed.malformed);
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         if landed.rows > 0 {
+            self.commit_took = landed.took;
             self.stalls.note_progress();
             self.board.set_condition(condition::PROGRESSING, None);
         }
@@ -236,6 +243,12 @@ impl Session<'_> {
             state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON);
         }
         self.board.set_condition(condition::SOURCE_REACHABLE, unreachable);
+    }
+
+    /// How long records are gathered: what is left of the flush interval when a commit takes as long as the last one.
+    fn gathering_time(&self) -> Duration {
+        let interval = self.definition.operations.flush_interval;
+        interval - self.commit_took.min(interval / 2)
     }
 
     fn survey_wait(&self) -> Duration {

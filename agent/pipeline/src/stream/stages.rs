@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
 
@@ -20,6 +21,8 @@ pub(crate) struct Landed {
     pub(crate) positions: Positions,
     pub(crate) rows: usize,
     pub(crate) malformed: u64,
+    /// Since the last of its records was taken.
+    pub(crate) took: Duration,
 }
 
 type Decoding = JoinHandle<(RowMaker, Result<ReadyBatch, PipelineError>)>;
@@ -148,6 +151,7 @@ async fn append(
         positions: ready.positions,
         rows,
         malformed: ready.malformed,
+        took: ready.taken_until.elapsed(),
     })
 }
 
