@@ -26,6 +26,7 @@ impl<'a> Cursor<'a> {
     /// Unescapes up to and over the closing quote into `out`. Says whether surrogates were written.
     pub(super) fn unescape(&mut self, quote: u8, out: &mut Vec<u8>) -> Result<bool, MisfitReason> {
         let mut surrogates = false;
+        let start = out.len();
         loop {
             let end = self.find_special(quote);
             out.extend_from_slice(self.slice(self.at, end));
@@ -35,7 +36,7 @@ impl<'a> Cursor<'a> {
                 b'\\' => {
                     let unit = self.escape()?;
                     surrogates |= (0xD800..0xE000).contains(&unit);
-                    push_unit(unit, out);
+                    push_unit(unit, start, out);
                 }
                 _ => return Err(Malformed),
             }
@@ -108,14 +109,14 @@ fn special_bytes(chunk: u64, quote: u8) -> u64 {
     (equal_to(quote) | equal_to(b'\\') | control) & HIGHS
 }
 
-/// Appends one UTF-16 unit; a low surrogate behind a high one completes its character.
-pub(super) fn push_unit(unit: Unit, out: &mut Vec<u8>) {
+/// Appends one UTF-16 unit to the text that begins at `start`; a low surrogate behind a high one completes its character.
+fn push_unit(unit: Unit, start: usize, out: &mut Vec<u8>) {
     if let Ok(byte) = u8::try_from(unit)
         && byte.is_ascii()
     {
         return out.push(byte);
     }
-    let units = [high_surrogate_at_end(out).unwrap_or(0), unit];
+    let units = [out.get(start..).and_then(high_surrogate_at_end).unwrap_or(0), unit];
     if (0xDC00..0xE000).contains(&unit)
         && let Some(Ok(character)) = char::decode_utf16(units).next()
         && character.len_utf16() == 2
@@ -171,6 +172,16 @@ mod tests {
         let mut skipped = Cursor::new(quoted);
         assert_eq!(skipped.skip_quoted(b'"').is_ok(), expected.is_some(), "{quoted}");
         assert_eq!(skipped.at, cursor.at, "skipping stops where reading stops: {quoted}");
+    }
+
+    #[test]
+    fn surrogates_of_two_texts_in_one_buffer_stay_apart() {
+        let mut out = Vec::new();
+        for quoted in [r#"\ud83d""#, r#"\ude00""#] {
+            assert_eq!(Cursor::new(quoted).unescape(b'"', &mut out), Ok(true));
+        }
+        replace_lone_surrogates(&mut out, 0);
+        assert_eq!(out, b"??");
     }
 
     #[test]

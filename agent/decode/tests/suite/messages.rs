@@ -107,6 +107,25 @@ fn of_a_repeated_field_the_last_value_that_fits_stays() {
 }
 
 #[test]
+fn half_characters_of_two_texts_never_meet() {
+    check(
+        "a string, b string",
+        r#"{"a":['\ud83d'],"b":["\ude00x"]}"#,
+        json!({"a": r#"["\uD83D"]"#, "b": r#"["\uDE00x"]"#}),
+    );
+    check(
+        "a string, b string",
+        r#"{"a":"\ud83d","b":"\ude00x"}"#,
+        json!({"a": "?", "b": "?x"}),
+    );
+    check(
+        "m map<string,int>",
+        r#"{"m":{"\ud83d":1,"\ude00":2}}"#,
+        json!({"m": [["?", 1], ["?", 2]]}),
+    );
+}
+
+#[test]
 fn elements_before_a_misfit_leave_no_trace_in_later_rows() {
     let list = DataType::Array(Box::new(DataType::Struct(vec![Field::new(
         "s",

@@ -17,7 +17,7 @@ const DDLS: [&str; 6] = [
 ];
 
 /// Pieces that JSON, and what is almost JSON, is made of.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 51] = [
     "{",
     "}",
     "[",
@@ -53,6 +53,9 @@ const PIECES: [&str; 48] = [
     "\"\\ud83d\"",
     "\"\\u00e9\\n\"",
     "\\ude00",
+    "'\\ud83d'",
+    "\"\\ude00",
+    "\\ud83d\"",
     "é",
     "😀",
     "\u{7f}",
@@ -94,7 +97,7 @@ fn decode(decoder: &mut Decoder, payloads: &[Option<Vec<u8>>]) -> ArrayRef {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_make_one_row_each_and_no_neighbour_matters(
