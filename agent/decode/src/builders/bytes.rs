@@ -9,7 +9,7 @@ use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 
-use super::{ColumnBuilder, remove_validity};
+use super::{ColumnBuilder, next_capacity, remove_validity};
 
 pub(crate) struct BytesColumn {
     kind: BytesKind,
@@ -107,7 +107,7 @@ impl ColumnBuilder for BytesColumn {
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
         let offsets = finish_offsets(&mut self.offsets);
-        let next = Vec::with_capacity(self.bytes.len());
+        let next = Vec::with_capacity(next_capacity(self.bytes.len()));
         let bytes = Buffer::from_vec(std::mem::replace(&mut self.bytes, next));
         let validity = self.validity.finish();
         Ok(match self.kind {
@@ -119,7 +119,7 @@ impl ColumnBuilder for BytesColumn {
 
 /// The offsets as Arrow's; the vector starts over at one zero.
 pub(super) fn finish_offsets(offsets: &mut Vec<i32>) -> OffsetBuffer<i32> {
-    let mut next = Vec::with_capacity(offsets.len());
+    let mut next = Vec::with_capacity(next_capacity(offsets.len()));
     next.push(0);
     OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(offsets, next)))
 }

@@ -138,6 +138,12 @@ impl ColumnBuilder for Column {
     }
 }
 
+/// Room for the next batch when this one took `len`: batches of one stream are alike, and a little more is cheaper than
+/// growing.
+fn next_capacity(len: usize) -> usize {
+    len + len / 8
+}
+
 /// Takes bits out of the middle of a validity bitmap.
 fn remove_validity(validity: &mut NullBufferBuilder, range: Range<usize>) {
     let len = validity.len();

@@ -8,7 +8,7 @@ use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_buffer::{NullBufferBuilder, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType as ArrowType};
 
-use super::{ColumnBuilder, remove_validity};
+use super::{ColumnBuilder, next_capacity, remove_validity};
 
 pub(crate) struct PrimitiveColumn<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
@@ -54,7 +54,7 @@ impl<T: ArrowPrimitiveType> ColumnBuilder for PrimitiveColumn<T> {
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let next = Vec::with_capacity(self.values.len());
+        let next = Vec::with_capacity(next_capacity(self.values.len()));
         let values = ScalarBuffer::from(std::mem::replace(&mut self.values, next));
         let array = PrimitiveArray::<T>::try_new(values, self.validity.finish())?;
         Ok(Arc::new(array.with_data_type(self.arrow_type.clone())))
