@@ -59,6 +59,9 @@ pub const DETACH_WAIT: Duration = Duration::from_secs(10);
 /// Sentences in one condition's message: a stream of a thousand partitions must stay readable.
 pub const CONDITION_SENTENCES_MAX: usize = 5;
 
+/// Longest wait for an answer about topics, once a broker is known to answer.
+pub const DESCRIPTION_WAIT: Duration = Duration::from_secs(5);
+
 /// How long one call blocks a thread while a cluster is away: the process cannot end before such calls do.
 pub const BLOCKING_SLICE: Duration = Duration::from_millis(250);
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::Consumer;
+use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 use tokio::sync::watch;
 
@@ -165,7 +166,10 @@ impl ClusterClient {
         wanted.extend(topics.iter().cloned());
         let wanted: Vec<String> = wanted.into_iter().collect();
         let asked_at = Instant::now();
-        let answer = ffi::describe_topics(&self.consumer, &wanted, limits::SOURCE_ANSWER_WAIT).await;
+        let answer = match self.await_broker(&wanted).await? {
+            Ok(()) => ffi::describe_topics(&self.consumer, &wanted, limits::DESCRIPTION_WAIT).await,
+            Err(error) => Err(error),
+        };
         match answer {
             Ok(topics) => {
                 self.consumer.note_answer();
@@ -180,6 +184,27 @@ impl ClusterClient {
                 let refusal = self.unreachable(&error.to_string());
                 *last = Some(Err((asked_at, error)));
                 Err(refusal)
+            }
+        }
+    }
+
+    /// Waits, while the connection is in trouble, until a broker answers: librdkafka turns in circles, and keeps two threads
+    /// busy, for as long as a question about topics has no broker to go to.
+    async fn await_broker(&self, topics: &[String]) -> Result<Result<(), NativeError>, PipelineError> {
+        let Some(topic) = topics.first().filter(|_| self.consumer.trouble().borrow().is_some()) else {
+            return Ok(Ok(()));
+        };
+        let give_up_at = Instant::now() + limits::SOURCE_ANSWER_WAIT;
+        loop {
+            let (consumer, topic) = (self.consumer.clone(), topic.clone());
+            let answer = blocking(move || consumer.consumer().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).map(drop)).await?;
+            match answer {
+                Ok(()) => return Ok(Ok(())),
+                Err(error) if Instant::now() >= give_up_at => {
+                    let code = error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::OperationTimedOut);
+                    return Ok(Err(NativeError { code, text: String::new() }));
+                }
+                Err(_) => {}
             }
         }
     }

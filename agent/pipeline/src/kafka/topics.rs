@@ -18,6 +18,9 @@ use crate::error::{PipelineError, Retry};
 use crate::position::{PartitionId, Position, Positions};
 use crate::table::SourceIdentity;
 
+/// The reason of an error that found a topic created again.
+pub(crate) const RECREATED: &str = "TopicRecreated";
+
 /// One topic, as far as the cluster tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TopicState {
@@ -141,7 +144,7 @@ pub(crate) async fn confirm(
                 // Whoever opens this topic next must not get a client that may remember the old one, or another cluster.
                 client.retire();
                 return Err(PipelineError::Source {
-                    reason: "TopicRecreated",
+                    reason: RECREATED,
                     message: format!("the topic `{topic}` was deleted and created again while it was read"),
                     retry: Retry::Later,
                 });

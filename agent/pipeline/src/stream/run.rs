@@ -19,6 +19,7 @@ use super::stalls::Stalls;
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::open::{OpenRequest, Opening};
+use crate::kafka::topics;
 use crate::limits;
 use crate::position::PartitionId;
 use crate::status::{Phase, PipelineCondition, condition};
@@ -167,7 +168,7 @@ impl Runner {
                 .find(|condition| condition.condition_type == condition_type);
             self.board.set_condition(condition_type, found.cloned());
         }
-        let topics = std::mem::take(&mut opening.topics);
+        let found_topics = std::mem::take(&mut opening.topics);
         let (waits_for_source, is_complete) = (!opening.conditions.is_empty() || !opening.is_complete, opening.is_complete);
         let source = opening.attach().await?;
         let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
@@ -178,7 +179,7 @@ impl Runner {
             desired: &mut self.desired,
             connection_changes,
             table,
-            topics,
+            topics: found_topics,
             waits_for_source,
             is_complete,
             source,
@@ -266,7 +267,18 @@ fn failure_of(error: &PipelineError) -> Failure {
             reason,
             retry: Retry::Later,
             ..
-        } => passing(condition::SOURCE_REACHABLE, reason, message),
+        } => {
+            let of_data = *reason == topics::RECREATED;
+            passing(
+                if of_data {
+                    condition::DATA_AVAILABLE
+                } else {
+                    condition::SOURCE_REACHABLE
+                },
+                reason,
+                message,
+            )
+        }
         PipelineError::Source {
             reason, retry: Retry::No, ..
         } => lasting(reason, message),
@@ -292,4 +304,59 @@ fn lasting(reason: &str, message: String) -> Failure {
 
 fn current(table: &TableHandle) -> TableState {
     table.state().borrow().clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the status shows: a condition's type and reason, or the phase that ends the stream.
+    fn check(error: PipelineError, expected: &str) {
+        let shown = match failure_of(&error) {
+            Failure::Passing(condition) => format!("{} {}", condition.condition_type, condition.reason),
+            Failure::Lasting(Phase::Failed { reason, .. }) => format!("Failed {reason}"),
+            Failure::Lasting(Phase::TableGone { .. }) => "TableGone".to_owned(),
+            Failure::Lasting(Phase::TableAltered { .. }) => "TableAltered".to_owned(),
+            Failure::Lasting(phase) => panic!("{phase:?} does not end a stream"),
+        };
+        assert_eq!(shown, expected, "{error}");
+    }
+
+    #[test]
+    fn an_error_is_shown_by_what_it_concerns_and_whether_it_can_pass() {
+        let source = |reason, retry| PipelineError::Source {
+            reason,
+            message: "m".to_owned(),
+            retry,
+        };
+        let table = || "main.shop.orders_raw".to_owned();
+        check(source("SourceUnreachable", Retry::Later), "SourceReachable SourceUnreachable");
+        check(source(topics::RECREATED, Retry::Later), "DataAvailable TopicRecreated");
+        check(source("ClusterChanged", Retry::No), "Failed ClusterChanged");
+        check(PipelineError::Definition { message: "m".to_owned() }, "Failed DefinitionRefused");
+        check(PipelineError::Internal { message: "m".to_owned() }, "Failed InternalError");
+        check(
+            TableError::Gone {
+                table: table(),
+                location: "l".to_owned(),
+            }
+            .into(),
+            "TableGone",
+        );
+        check(
+            TableError::Altered {
+                table: table(),
+                what: "w".to_owned(),
+            }
+            .into(),
+            "TableAltered",
+        );
+        check(TableError::Unsupported { message: "m".to_owned() }.into(), "Failed TableRefused");
+        let full = TableError::Storage {
+            table: table(),
+            action: "write",
+            source: "disk full".into(),
+        };
+        check(full.into(), "TableReachable StorageFailed");
+    }
 }
