@@ -160,7 +160,6 @@ impl RecordingProducer {
     }
 
     /// Sends records to one topic and waits for their acknowledgements.
-    #[must_use]
     pub fn send_all(&self, topic: &str, records: &[Outgoing]) -> Vec<Acknowledged> {
         for record in records {
             self.send(topic, record);

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
@@ -16,6 +17,8 @@ use crate::wait::wait_until;
 
 /// Terraform says this of every command, because the provider is not installed from a registry.
 const OVERRIDE_WARNING: &str = "Provider development overrides are in effect";
+
+static PLANS: AtomicU32 = AtomicU32::new(0);
 
 /// A folder with a configuration and a state.
 pub struct Workspace {
@@ -78,18 +81,24 @@ impl Workspace {
     /// `terraform plan` with further arguments.
     #[must_use]
     pub fn plan_with(&self, arguments: &[&str]) -> Plan {
-        let file = self.folder.join("plan.bin");
-        let _ = fs::remove_file(&file);
-        let mut all = vec!["plan", "-json", "-input=false", "-detailed-exitcode", "-out=plan.bin"];
+        // A name of its own for each plan: a later one must not take the place of one that is still to be applied.
+        let number = PLANS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("plan-{number}.bin");
+        let out = format!("-out={name}");
+        let mut all = vec!["plan", "-json", "-input=false", "-detailed-exitcode", &out];
         all.extend_from_slice(arguments);
         let run = self.run(&all);
         let planned = matches!(run.code, Some(0 | 2));
         let json = if planned {
-            self.json(&["show", "-json", "plan.bin"])
+            self.json(&["show", "-json", &name])
         } else {
             Value::Null
         };
-        Plan { run, file, json }
+        Plan {
+            run,
+            file: self.folder.join(name),
+            json,
+        }
     }
 
     /// Applies a plan that was made before.

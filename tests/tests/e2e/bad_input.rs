@@ -88,7 +88,7 @@ fn connections_beyond_this_agent_are_an_error_in_the_plan() {
 fn a_broker_that_is_not_there_leaves_a_stream_that_keeps_trying() {
     let agent = Agent::start();
     let workspace = Workspace::new(agent.endpoint());
-    let stream = with(&config::stream("orders"), "/timeouts", json!({"create": "5s"}));
+    let stream = with(&config::stream("orders"), "/timeouts", json!({"create": "20s"}));
     workspace.write(&config::document(&config::connection("127.0.0.1:9"), &stream));
     let run = workspace.apply_now();
     run.assert_success().assert_warning(&["127.0.0.1:9"]);

@@ -11,8 +11,9 @@ use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
 use e2e::tables;
 use e2e::transactions::{SCHEMA, Transactions};
 use e2e::wait::wait_until;
-use featurestore_proto::v1::StreamState;
+use featurestore_proto::v1::{StreamRecord, StreamState};
 use serde_json::{Value, json};
+use tonic::Status;
 
 use crate::rows::{assert_each_exactly_once, rows_by_origin};
 use crate::stage::{PARTITIONS, Stage};
@@ -23,6 +24,10 @@ const KILLS: u32 = 25;
 const TRANSACTION: usize = 50;
 /// Every so many transactions one is aborted.
 const ABORTED_EVERY: usize = 5;
+/// Every so many kills one comes during an update.
+const UPDATED_EVERY: u32 = 5;
+/// Terraform starts the provider and plans before it calls the agent to change anything.
+const COMMAND_BEGINS: Duration = Duration::from_millis(500);
 /// Longest life of an agent after a commit was seen; the moments of the kills are spread over it.
 const MOMENT_MAX: Duration = Duration::from_millis(300);
 
@@ -74,10 +79,22 @@ fn let_it_work(stage: &Stage, commits: usize, moment: Duration) {
             Err(format!("{} new log entries", now - start))
         }
     });
+    pass(moment);
+}
+
+/// Lets a moment pass: faults must not come at the same point of every commit.
+fn pass(moment: Duration) {
     let since = Instant::now();
-    wait_until("the moment of the kill", MOMENT_MAX * 10, || {
+    wait_until("the moment of the kill", moment + MOMENT_MAX, || {
         if since.elapsed() >= moment { Ok(()) } else { Err("not yet") }
     });
+}
+
+/// A call that changes the exclusions, to be made while the agent is killed.
+fn update_of(stage: &Stage, excluded: Vec<String>) -> impl FnOnce() -> Result<StreamRecord, Status> + Send + 'static {
+    let (api, mut stream) = (stage.agent.api().clone(), stage.record().stream.unwrap());
+    stream.excluded_columns = excluded;
+    move || api.update_stream(stream, &["excluded_columns"], 0)
 }
 
 #[test]
@@ -94,7 +111,20 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     for kill in 0..kills() {
         let commits = usize::try_from(kill % 4).unwrap();
         let_it_work(&stage, commits, MOMENT_MAX * (kill * 7 % 25) / 25);
-        stage.agent.kill();
+        if kill % UPDATED_EVERY == 3 {
+            // A switch commit in flight: the kill may come before it, in it or after it.
+            let excluded = if kill % (2 * UPDATED_EVERY) == 3 {
+                vec!["value.user_agent".to_owned()]
+            } else {
+                Vec::new()
+            };
+            let updater = thread::spawn(update_of(&stage, excluded));
+            pass(MOMENT_MAX * (kill * 11 % 25) / 100);
+            stage.agent.kill();
+            let _may_have_been_cut_off = updater.join().unwrap();
+        } else {
+            stage.agent.kill();
+        }
         stage.agent.start_again();
     }
     stop.store(true, Ordering::Relaxed);
@@ -111,6 +141,8 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
         }
     }
     stage.agent.api().await_state(STREAM_NAME, &[StreamState::Active]);
+    // Updates that were cut off are either in force or not there; the configuration takes them back.
+    stage.workspace.apply_now().assert_success();
     stage.workspace.plan().assert_empty();
 }
 
@@ -138,15 +170,7 @@ fn a_kill_at_any_point_of_create_update_and_delete_leaves_something_that_apply_f
 
 /// Kills the agent some time after a command began, and starts it again.
 fn kill_once_called(stage: &mut Stage, moment: Duration) {
-    let since = Instant::now();
-    let begin = Duration::from_millis(500);
-    wait_until("the moment of the kill", STREAM_SETTLES, || {
-        if since.elapsed() >= begin + moment {
-            Ok(())
-        } else {
-            Err("not yet")
-        }
-    });
+    pass(COMMAND_BEGINS + moment);
     stage.agent.kill();
     stage.agent.start_again();
 }

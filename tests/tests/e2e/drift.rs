@@ -103,6 +103,43 @@ fn a_table_gone_for_good_plans_a_replacement_that_says_what_is_lost() {
 }
 
 #[test]
+fn a_table_in_the_trash_is_a_failed_stream_that_apply_repairs_by_restoring_it() {
+    let stage = Stage::applied("trashed");
+    let uid = stage.uid();
+    let records = stage.produce_orders(0, 8);
+    assert_rows(&stage.table(), &records, order_value);
+    let trash = stage.agent.warehouse().join("_trash");
+    fs::create_dir_all(&trash).unwrap();
+    fs::rename(stage.table(), trash.join(&uid)).unwrap();
+    stage.agent.api().await_state(STREAM_NAME, &[StreamState::Failed]);
+    let plan = stage.workspace.plan();
+    plan.assert_action(STREAM, Action::Update);
+    assert!(plan.is_unknown(STREAM, "/state"));
+    stage.workspace.apply(&plan).assert_success();
+    stage.workspace.plan().assert_empty();
+    assert_eq!(stage.uid(), uid);
+    let later = stage.produce_orders(100, 8);
+    assert_rows(&stage.table(), &[records, later].concat(), order_value);
+}
+
+#[test]
+fn a_table_that_was_moved_away_and_comes_back_is_not_replaced() {
+    let stage = Stage::applied("moved");
+    let records = stage.produce_orders(0, 8);
+    assert_rows(&stage.table(), &records, order_value);
+    let elsewhere = stage.agent.warehouse().join("moved-away");
+    fs::rename(stage.table(), &elsewhere).unwrap();
+    stage.agent.api().await_state(STREAM_NAME, &[StreamState::TableGone]);
+    stage.workspace.plan().assert_replaces_for(STREAM, "state");
+    fs::rename(&elsewhere, stage.table()).unwrap();
+    let plan = stage.workspace.plan();
+    assert_ne!(plan.action(STREAM), Action::Replace, "{}", plan.run);
+    stage.workspace.apply(&plan).assert_success();
+    stage.workspace.plan().assert_empty();
+    assert_rows(&stage.table(), &records, order_value);
+}
+
+#[test]
 fn an_altered_table_stops_the_stream_and_runs_again_once_it_is_sound() {
     let stage = Stage::applied("altered");
     let records = stage.produce_orders(0, 8);

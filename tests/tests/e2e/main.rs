@@ -18,5 +18,6 @@ mod messages;
 mod quickstart;
 mod replacement;
 mod rows;
+mod sources;
 mod stage;
 mod unreachable;

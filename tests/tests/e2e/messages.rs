@@ -1,5 +1,6 @@
 //! Messages that are not what the schema says: every one is a row, exactly once, and none stops the stream.
 
+use e2e::agent::Agent;
 use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
 use serde_json::{Value, json};
 
@@ -127,7 +128,8 @@ fn every_codec_and_messages_of_many_megabytes_are_ordinary_input() {
 
 #[test]
 fn new_partitions_are_read_from_their_first_record() {
-    let stage = Stage::applied("partitions");
+    let stage = Stage::with_agent("partitions", Agent::start_with(&["--discovery-interval", "1s"]));
+    stage.apply(&stage.stream());
     let mut records = stage.produce_orders(0, 8);
     e2e::kafka::kafka().add_partitions(&stage.topic, crate::stage::PARTITIONS + 2);
     let late = Outgoing {

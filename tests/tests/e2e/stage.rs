@@ -36,8 +36,12 @@ pub(crate) fn new_topic(name: &str) -> String {
 impl Stage {
     /// A topic, an agent and an empty workspace.
     pub(crate) fn new(name: &str) -> Self {
+        Self::with_agent(name, Agent::start())
+    }
+
+    /// The same with an agent that was started with other flags.
+    pub(crate) fn with_agent(name: &str, agent: Agent) -> Self {
         let topic = new_topic(name);
-        let agent = Agent::start();
         let workspace = Workspace::new(agent.endpoint());
         Self { topic, agent, workspace }
     }
