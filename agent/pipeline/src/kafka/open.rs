@@ -180,6 +180,8 @@ impl Opening {
             None => {
                 let message = plan::recreated_message(recreated, recorded, ranges);
                 let partitions = recorded.keys().filter(|partition| partition.topic == recreated.topic);
+                // The new topic's ends say nothing about positions in the old one.
+                self.ends.retain(|partition, _| partition.topic != recreated.topic);
                 self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
             }
         }

@@ -16,6 +16,7 @@ use super::stages::{Landed, Stages};
 use super::stalls::Stalls;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
+use crate::kafka::client::ClusterClient;
 use crate::kafka::open;
 use crate::kafka::source::{KafkaSource, PartitionProblem};
 use crate::kafka::topics::{self, TopicState};
@@ -267,7 +268,7 @@ impl Session<'_> {
         tokio::spawn(async move {
             let table = table.probe().await;
             let topics = topics::look_up(&client, &topics, std::time::Instant::now()).await?;
-            let ends = client.ends(&partitions).await?;
+            let ends = ends(&client, &topics, &partitions).await?;
             Ok(Survey { topics, ends, table })
         })
     }
@@ -326,6 +327,23 @@ impl Session<'_> {
             self.stages.start(moved);
         }
         Ok(None)
+    }
+}
+
+/// Ends of the partitions whose topics are there. One without a leader keeps all of them from being told, for now.
+async fn ends(
+    client: &ClusterClient,
+    topics: &BTreeMap<String, TopicState>,
+    partitions: &[PartitionId],
+) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
+    let is_there = |partition: &&PartitionId| matches!(topics.get(&partition.topic), Some(TopicState::Found(_)));
+    let there: Vec<PartitionId> = partitions.iter().filter(is_there).cloned().collect();
+    match client.ends(&there).await {
+        Err(PipelineError::Source { message, .. }) => {
+            tracing::debug!(message, "the ends of partitions are not known now");
+            Ok(BTreeMap::new())
+        }
+        ends => ends,
     }
 }
 
