@@ -9,6 +9,7 @@
 #[allow(
     missing_docs,
     clippy::all,
+    clippy::allow_attributes_without_reason,
     unreachable_pub,
     reason = "generated code; the .proto texts carry the documentation"
 )]
@@ -21,6 +22,7 @@ pub mod tfplugin6 {
 #[allow(
     missing_docs,
     clippy::all,
+    clippy::allow_attributes_without_reason,
     unreachable_pub,
     reason = "generated code; the .proto texts carry the documentation"
 )]
@@ -33,6 +35,7 @@ pub mod go_plugin {
 #[allow(
     missing_docs,
     clippy::all,
+    clippy::allow_attributes_without_reason,
     unreachable_pub,
     reason = "generated code; the .proto texts carry the documentation"
 )]
