@@ -1,5 +1,6 @@
 //! A definition survives the way over the wire, and what a message cannot express is named.
 #![cfg(feature = "api")]
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use featurestore_proto::{convert, v1};
 use stream_spec::name::{ConnectionName, StreamName, TableName};
