@@ -94,10 +94,3 @@ pub const STALL_PATIENCE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// What a commit is taken to need until one was seen: about what a small one needs on a local disk.
 pub const COMMIT_TIME_GUESS: Duration = Duration::from_millis(50);
-
-/// A wait, shortened by up to a fifth, so that streams which were started together do not ask together.
-pub fn jittered(wait: Duration) -> Duration {
-    // Each hasher is seeded differently; nothing here needs better randomness.
-    let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0u8);
-    wait.mul_f64(1.0 - (random % 1_000) as f64 / 5_000.0)
-}

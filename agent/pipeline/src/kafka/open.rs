@@ -261,3 +261,34 @@ pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<Stri
         _ => false,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kafka::topics::TopicDescription;
+
+    #[test]
+    fn a_stream_is_opened_again_when_what_is_there_differs() {
+        let found = |id: &str, partitions: &[i32]| {
+            TopicState::Found(TopicDescription {
+                id: id.to_owned(),
+                partitions: partitions.to_vec(),
+            })
+        };
+        let refused = || TopicState::Refused("no leader".to_owned());
+        for (before, now, expected) in [
+            (found("A", &[0]), found("A", &[0]), false),
+            (found("A", &[0]), found("A", &[0, 1]), true),
+            (found("A", &[0]), found("B", &[0]), true),
+            (found("A", &[0]), TopicState::Missing, true),
+            (TopicState::Missing, found("A", &[0]), true),
+            (refused(), found("A", &[0]), true),
+            (TopicState::Missing, TopicState::Missing, false),
+            (found("A", &[0]), refused(), false),
+            (TopicState::Missing, refused(), false),
+        ] {
+            let topics = |state: &TopicState| BTreeMap::from([("a".to_owned(), state.clone())]);
+            assert_eq!(changed(&topics(&before), &topics(&now)), expected, "{before:?} {now:?}");
+        }
+    }
+}

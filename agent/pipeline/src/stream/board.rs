@@ -155,3 +155,69 @@ impl Board {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Position;
+    use crate::status::condition;
+
+    fn partition(number: i32) -> PartitionId {
+        PartitionId {
+            topic: "orders".to_owned(),
+            partition: number,
+        }
+    }
+
+    #[test]
+    fn a_condition_replaces_the_one_of_its_type_and_wakes_readers_only_when_it_differs() {
+        let (board, mut reader) = Board::new();
+        let missing = |message: &str| condition(condition::TOPICS_EXIST, "TopicMissing", [message.to_owned()]);
+        for (condition, told, count) in [
+            (missing("a"), true, 1),
+            (missing("a"), false, 1),
+            (missing("b"), true, 1),
+            (None, true, 0),
+            (None, false, 0),
+        ] {
+            board.set_condition(condition::TOPICS_EXIST, condition);
+            assert_eq!(reader.has_changed().expect("open"), told);
+            assert_eq!(reader.borrow_and_update().conditions.len(), count);
+        }
+    }
+
+    #[test]
+    fn a_condition_says_a_bounded_number_of_things() {
+        let condition = condition(condition::DATA_AVAILABLE, "DataLoss", (0..100).map(|number| number.to_string())).expect("some");
+        assert_eq!(condition.message, "0; 1; 2; 3; 4; and more");
+    }
+
+    #[test]
+    fn recorded_positions_keep_what_else_is_known_of_their_partitions() {
+        let (board, reader) = Board::new();
+        let at = |next_offset| Position { next_offset, epoch: 0 };
+        let held = BTreeMap::from([(partition(1), "lost".to_owned())]);
+        board.show_partitions(
+            &Positions::from([(partition(0), at(3)), (partition(1), at(4))]),
+            &BTreeMap::from([(partition(0), 9)]),
+            &held,
+        );
+        board.show_positions(&Positions::from([
+            (partition(0), at(5)),
+            (partition(1), at(4)),
+            (partition(2), at(0)),
+        ]));
+        let shown = reader.borrow().partitions.clone();
+        let progress = |next_offset, end_offset, held: Option<&str>| PartitionProgress {
+            position: at(next_offset),
+            end_offset,
+            held: held.map(str::to_owned),
+        };
+        let expected = [
+            (partition(0), progress(5, Some(9), None)),
+            (partition(1), progress(4, None, Some("lost"))),
+            (partition(2), progress(0, None, None)),
+        ];
+        assert_eq!(shown, BTreeMap::from(expected));
+    }
+}

@@ -86,3 +86,10 @@ impl Drop for RunningStream {
         }
     }
 }
+
+/// A wait, shortened by up to a fifth, so that streams which were started together do not ask together.
+pub(crate) fn jittered(wait: std::time::Duration) -> std::time::Duration {
+    // Each hasher is seeded differently; nothing here needs better randomness.
+    let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0u8);
+    wait.mul_f64(1.0 - (random % 1_000) as f64 / 5_000.0)
+}

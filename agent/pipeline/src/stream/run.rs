@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::Desired;
 use super::board::Board;
 use super::provision::{columns, kafka_source};
 use super::rows::RowMaker;
 use super::session::{Session, SessionEnd};
 use super::stages::Stages;
 use super::stalls::Stalls;
+use super::{Desired, jittered};
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::open::{OpenRequest, Opening};
@@ -200,7 +200,7 @@ impl Runner {
 
     /// Waits, but no longer than until another word is heard.
     async fn pause(&mut self, wait: Duration) {
-        drop(tokio::time::timeout(limits::jittered(wait), self.desired.changed()).await);
+        drop(tokio::time::timeout(jittered(wait), self.desired.changed()).await);
     }
 
     /// Shows an error, and waits until trying again makes sense.

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::Desired;
 use super::board::Board;
 use super::stages::{Landed, Stages};
 use super::stalls::Stalls;
+use super::{Desired, jittered};
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::client::ClusterClient;
@@ -258,7 +258,7 @@ impl Session<'_> {
         } else {
             self.discovery_interval
         };
-        limits::jittered(wait)
+        jittered(wait)
     }
 
     fn start_survey(&self) -> Surveying {
@@ -282,7 +282,7 @@ impl Session<'_> {
                     condition::SOURCE_REACHABLE,
                     condition(condition::SOURCE_REACHABLE, "SourceUnreachable", [error.to_string()]),
                 );
-                state.survey_at = Instant::now() + limits::jittered(limits::MISSING_TOPIC_WAIT);
+                state.survey_at = Instant::now() + jittered(limits::MISSING_TOPIC_WAIT);
                 return Ok(None);
             }
             Err(error) => return Err(error),
