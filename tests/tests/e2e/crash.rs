@@ -21,7 +21,7 @@ use crate::stage::{PARTITIONS, Stage};
 /// Kills of one ordinary run; `make soak` asks for more.
 const KILLS: u32 = 25;
 /// Records in one transaction of the producer.
-const TRANSACTION: usize = 50;
+const TRANSACTION: usize = 400;
 /// Every so many transactions one is aborted.
 const ABORTED_EVERY: usize = 5;
 /// Every so many kills one comes during an update.

@@ -109,6 +109,41 @@ fn a_new_field_and_its_exclusion_in_one_update_never_store_the_field() {
 }
 
 #[test]
+fn a_removed_field_stays_in_the_table_and_is_null_in_new_rows() {
+    let stage = Stage::applied("remove-field");
+    let before = stage.produce_orders(0, 8);
+    assert_rows(&stage.table(), &before, order_value);
+    let mut schema = config::order_schema();
+    schema["properties"].as_object_mut().unwrap().remove("amount");
+    stage.write(&with(&stage.stream(), PAYLOAD_SCHEMA, schema.to_string()));
+    let plan = stage.workspace.plan();
+    plan.assert_action(STREAM, Action::Update);
+    stage.workspace.apply(&plan).assert_success();
+    stage.workspace.plan().assert_empty();
+
+    let after = stage.produce_orders(100, 8);
+    assert_each_exactly_once(&stage.table(), &[before.clone(), after.clone()].concat());
+    for record in &before {
+        assert_eq!(row_of(&stage.table(), record)["value"], order_value(record));
+    }
+    for record in &after {
+        let value = &row_of(&stage.table(), record)["value"];
+        assert_eq!((&value["order_id"], &value["amount"]), (&field(record, "order_id"), &Value::Null));
+    }
+}
+
+#[test]
+fn widening_a_stored_column_is_refused_in_the_plan_while_this_agent_cannot_do_it() {
+    let stage = Stage::new("widen");
+    let narrow = with_properties(&config::order_schema(), &json!({"quantity": {"type": "integer"}}));
+    let wide = with_properties(&narrow, &json!({"quantity": {"type": "integer", "format": "int64"}}));
+    stage.apply(&with(&stage.stream(), PAYLOAD_SCHEMA, narrow.to_string()));
+    stage.write(&with(&stage.stream(), PAYLOAD_SCHEMA, wide.to_string()));
+    stage.workspace.plan().run.assert_error(&["value.quantity"]);
+    assert_eq!(generation(&stage), 1);
+}
+
+#[test]
 fn operations_change_in_place_and_a_paused_stream_stands_still() {
     let stage = Stage::applied("operations");
     let before = stage.produce_orders(0, 8);
