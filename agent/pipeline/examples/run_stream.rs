@@ -1,7 +1,7 @@
 //! Runs one stream from a Kafka topic into a Delta table, without the agent: for measurements and for looking closely.
 //!
 //! ```sh
-//! cargo run -p stream-pipeline --example run_stream -- --bootstrap localhost:9092 --topic orders --warehouse /tmp/warehouse \
+//! cargo run -p stream-pipeline --example run_stream -- --bootstrap localhost:9092 --topic orders --warehouse warehouse \
 //!     --schema schema.json --start earliest --until-records 1000000
 //! ```
 //!
