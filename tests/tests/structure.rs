@@ -279,6 +279,32 @@ fn every_source_file_says_what_lives_there_and_stays_short() {
 }
 
 #[test]
+fn every_invariant_names_a_test_that_exists() {
+    let text = fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
+    let chapter = text.split("## Invariants").nth(1).expect("a chapter `## Invariants`");
+    let rows = chapter.split("\n## ").next().unwrap().lines();
+    let numbered = rows.filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit());
+    let sources = sources();
+    let mut findings = Vec::new();
+    let mut invariants = 0;
+    for row in numbered {
+        invariants += 1;
+        let tests: Vec<&str> = row.rsplit('|').nth(1).unwrap().split('`').skip(1).step_by(2).collect();
+        if tests.is_empty() {
+            findings.push(format!("no test: {row}"));
+        }
+        for test in tests {
+            let definition = format!("fn {test}(");
+            if !sources.values().any(|source| source.contains(&definition)) {
+                findings.push(format!("no function `{test}` for: {row}"));
+            }
+        }
+    }
+    assert!(invariants >= 10, "the chapter has its table");
+    fail_if_any("each invariant is kept by a test", &findings);
+}
+
+#[test]
 fn no_test_is_switched_off_and_nothing_is_left_for_later() {
     let banned = [
         concat!("#[ig", "nore"),
