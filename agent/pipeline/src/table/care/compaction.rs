@@ -51,9 +51,7 @@ impl Compaction {
             let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(source, options).map_err(failed)?;
             let reader = builder.with_batch_size(batch_rows(input)).build().map_err(failed)?;
             for batch in reader {
-                if stopping.is_cancelled() {
-                    return Ok(CareResult::Stopped);
-                }
+                files.expect_wanted(stopping)?;
                 let batch = batch.map_err(|error| files.failed("compacting files", error))?;
                 let rows = conform_batch(&batch, &arrow, Surplus::Refused).map_err(|error| files.failed("compacting files", error))?;
                 writer.write(&rows)?;

@@ -96,12 +96,16 @@ impl CareJob {
         let kind = self.kind();
         let result = match self {
             Self::Checkpoint { version, history } => {
-                write_checkpoint(files, version, before(now_ms, history)).map(CareResult::Checkpointed)
+                write_checkpoint(files, version, before(now_ms, history), stopping).map(CareResult::Checkpointed)
             }
             Self::Compact(compaction) => compaction.run(files, stopping),
-            Self::Sweep { history } => sweep::sweep(files, now_ms, history, stopping),
+            Self::Sweep { history } => sweep::sweep(files, now_ms, history, stopping).map(|()| CareResult::Swept),
         };
-        result.unwrap_or_else(|error| CareResult::Failed(kind, error))
+        match result {
+            Ok(result) => result,
+            Err(_) if stopping.is_cancelled() => CareResult::Stopped,
+            Err(error) => CareResult::Failed(kind, error),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{CareResult, before};
+use super::before;
 use crate::table::TableError;
 use crate::table::limits::{CHECKPOINTS_KEPT_PER_HISTORY, YOUNG_FILE};
 use crate::table::log::base::{Checkpoint, LogListing, list};
@@ -22,23 +22,21 @@ use crate::table::store::table_files::{LOG_FOLDER, TableFiles};
 use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
 
 /// Sweeps a table.
-pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &CancellationToken) -> Result<CareResult, TableError> {
-    let steps: [&dyn Fn() -> Result<(), TableError>; 3] = [
-        &|| sweep_log(files, now_ms, history),
-        &|| sweep_temporary(files, LOG_FOLDER, now_ms).and_then(|()| sweep_temporary(files, "", now_ms)),
-        &|| sweep_orphans(files, now_ms),
-    ];
-    for step in steps {
-        if stopping.is_cancelled() {
-            return Ok(CareResult::Stopped);
-        }
-        step()?;
-    }
-    Ok(CareResult::Swept)
+pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &CancellationToken) -> Result<(), TableError> {
+    sweep_log(files, now_ms, history, stopping)?;
+    sweep_temporary(files, LOG_FOLDER, now_ms)?;
+    sweep_temporary(files, "", now_ms)?;
+    files.expect_wanted(stopping)?;
+    sweep_orphans(files, now_ms, stopping)
 }
 
 /// Deletes entries and checkpoints that no version within the history needs.
-pub(in crate::table) fn sweep_log(files: &TableFiles, now_ms: i64, history: Duration) -> Result<(), TableError> {
+pub(in crate::table) fn sweep_log(
+    files: &TableFiles,
+    now_ms: i64,
+    history: Duration,
+    stopping: &CancellationToken,
+) -> Result<(), TableError> {
     let Some(listing) = list(files)? else { return Ok(()) };
     let times = checkpoint_times(files, &listing)?;
     let cutoff = before(now_ms, history);
@@ -47,6 +45,7 @@ pub(in crate::table) fn sweep_log(files: &TableFiles, now_ms: i64, history: Dura
     if let (Some(first_kept), Some((first_entry, _))) = (first_kept, listing.entries) {
         // Oldest first, so that what is left never has a gap.
         for version in first_entry..first_kept {
+            files.expect_wanted(stopping)?;
             files.delete(&entry_path(version))?;
         }
         for checkpoint in listing.checkpoints.range(..first_kept).map(|(_, checkpoint)| checkpoint) {
@@ -121,8 +120,8 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), 
 
 /// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
 /// hash keep an orphan alive, never the other way round. A file that is committed while this runs is too young to be touched.
-pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result<(), TableError> {
-    let named = named_files(files)?;
+pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, stopping: &CancellationToken) -> Result<(), TableError> {
+    let named = named_files(files, stopping)?;
     let mut unnamed = Vec::new();
     files.list("", &mut |listed| {
         let ours = listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX);
@@ -134,11 +133,12 @@ pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64) -> Result
 }
 
 /// Hashes of all names that the log knows: live files and removals that are kept.
-fn named_files(files: &TableFiles) -> Result<HashSet<u64>, TableError> {
+fn named_files(files: &TableFiles, stopping: &CancellationToken) -> Result<HashSet<u64>, TableError> {
     let start = find_start(files, i64::MAX)?;
     let mut named = HashSet::new();
     if let Some(checkpoint) = &start.checkpoint {
         scan(files, checkpoint, &wanted_columns(&["add", "remove"], &["path"]), &mut |batch| {
+            files.expect_wanted(stopping)?;
             for rows in ["add", "remove"].into_iter().filter_map(|action| FileRows::of(batch, action)) {
                 named.extend((0..batch.num_rows()).filter_map(|row| rows.path(row)).map(hash));
             }

@@ -15,6 +15,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use tokio_util::sync::CancellationToken;
 
 use super::actions::{Action, Add, Metadata, Protocol, Remove, Txn};
 use super::base::{Checkpoint, LastCheckpoint};
@@ -29,7 +30,12 @@ use crate::table::store::table_files::TableFiles;
 use crate::table::{TableError, data_path, protocol};
 
 /// Writes the checkpoint of a version. Removals before `expired_before_ms` are over: their files are deleted.
-pub(in crate::table) fn write_checkpoint(files: &TableFiles, version: i64, expired_before_ms: i64) -> Result<CheckpointSize, TableError> {
+pub(in crate::table) fn write_checkpoint(
+    files: &TableFiles,
+    version: i64,
+    expired_before_ms: i64,
+    stopping: &CancellationToken,
+) -> Result<CheckpointSize, TableError> {
     let start = find_start(files, version)?;
     let base_version = start.checkpoint.as_ref().map_or(-1, |checkpoint| checkpoint.version);
     let (tail, last) = read_tail(files, base_version + 1, version)?;
@@ -54,7 +60,7 @@ pub(in crate::table) fn write_checkpoint(files: &TableFiles, version: i64, expir
     let mut writer = CheckpointWriter::begin(files, version, protocol, expired_before_ms)?;
     writer.definition(protocol, metadata, &definition.txns, &tail.txns)?;
     if let Some(checkpoint) = &start.checkpoint {
-        writer.kept_rows(checkpoint, &tail)?;
+        writer.kept_rows(checkpoint, &tail, stopping)?;
     }
     writer.tail(&tail)?;
     writer.finish(version)
@@ -120,9 +126,10 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     /// Copies the file actions of the last checkpoint that are still true.
-    fn kept_rows(&mut self, checkpoint: &Checkpoint, tail: &Tail) -> Result<(), TableError> {
+    fn kept_rows(&mut self, checkpoint: &Checkpoint, tail: &Tail, stopping: &CancellationToken) -> Result<(), TableError> {
         let schema = Arc::clone(&self.schema);
         scan(self.files, checkpoint, &schema, &mut |batch| {
+            self.files.expect_wanted(stopping)?;
             let keep = self.rows_to_keep(batch, tail)?;
             if keep.true_count() > 0 {
                 let kept = filter_record_batch(batch, &keep).map_err(|error| self.files.failed("writing a checkpoint", error))?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
+use tokio_util::sync::CancellationToken;
 
 use super::{EntryOutcome, FileFacts, Listed, NewFile, RandomRead, TableStore};
 use crate::table::TableError;
@@ -134,6 +135,15 @@ impl TableFiles {
             table: self.table.clone(),
             action,
             source: source.into(),
+        }
+    }
+
+    /// Ends a long job once nobody wants its result any more.
+    pub(in crate::table) fn expect_wanted(&self, stopping: &CancellationToken) -> Result<(), TableError> {
+        if stopping.is_cancelled() {
+            Err(self.failed("caring for the table", "the table is being closed"))
+        } else {
+            Ok(())
         }
     }
 

@@ -1,6 +1,8 @@
 //! Scenarios on whole tables: one file per subject. Every scenario ends with a look by delta-rs, a reader that we did not write.
 
-mod care;
+mod care_steps;
+mod checkpoints;
+mod compaction;
 mod conform;
 mod data_files;
 mod faults;
@@ -10,4 +12,5 @@ mod life;
 mod local_store;
 mod races;
 mod support;
+mod sweeps;
 mod trash;
