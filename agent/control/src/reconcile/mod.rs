@@ -100,10 +100,16 @@ impl ReconcilerHandle {
         self.shared.wakeups.wake(uid);
     }
 
-    /// Has a stream's table read from its storage in the next look at it.
-    pub fn wake_to_probe(&self, uid: &str) {
-        self.shared.slots.want_probe(uid);
+    /// Has a stream's table read from its storage soon; answers with a ticket for `is_probed`.
+    pub fn wake_to_probe(&self, uid: &str) -> u64 {
+        let ticket = self.shared.slots.ask_for_probe(uid);
         self.shared.wakeups.wake(uid);
+        ticket
+    }
+
+    /// Whether what that reading found is in the store.
+    pub fn is_probed(&self, uid: &str, ticket: u64) -> bool {
+        self.shared.slots.is_probed(uid, ticket)
     }
 
     /// A counter that moves each time something was written about any stream.

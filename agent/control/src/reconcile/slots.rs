@@ -1,7 +1,7 @@
 //! The running pipelines, by stream. A slot is put in and taken out only by that stream's own run of steps, of which
 //! there is one at a time; everyone else reads.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stream_pipeline::status::PipelineStatus;
@@ -31,11 +31,18 @@ pub(crate) enum TableVerdict {
     Altered { message: String },
 }
 
+/// Looks at a stream's table that were asked for, and those that were taken and written down.
+#[derive(Clone, Copy, Debug, Default)]
+struct Probes {
+    asked: u64,
+    done: u64,
+}
+
 /// All slots.
 #[derive(Default)]
 pub(crate) struct Slots {
     slots: Mutex<HashMap<String, Slot>>,
-    probes_wanted: Mutex<HashSet<String>>,
+    probes: Mutex<HashMap<String, Probes>>,
 }
 
 impl Slots {
@@ -74,12 +81,37 @@ impl Slots {
         lock(&self.slots).get(uid).map(|slot| slot.pipeline.status().borrow().clone())
     }
 
-    pub(crate) fn want_probe(&self, uid: &str) {
-        lock(&self.probes_wanted).insert(uid.to_owned());
+    /// Asks for a look at the stream's table; answers with a ticket for `is_probed`.
+    pub(crate) fn ask_for_probe(&self, uid: &str) -> u64 {
+        let mut probes = lock(&self.probes);
+        let probes = probes.entry(uid.to_owned()).or_default();
+        probes.asked += 1;
+        probes.asked
     }
 
-    pub(crate) fn take_probe(&self, uid: &str) -> bool {
-        lock(&self.probes_wanted).remove(uid)
+    /// The newest ticket, if its look has not been taken yet.
+    pub(crate) fn probe_asked_for(&self, uid: &str) -> Option<u64> {
+        lock(&self.probes)
+            .get(uid)
+            .filter(|probes| probes.asked > probes.done)
+            .map(|probes| probes.asked)
+    }
+
+    /// What the look of this ticket found is written down.
+    pub(crate) fn probe_is_done(&self, uid: &str, ticket: u64) {
+        if let Some(probes) = lock(&self.probes).get_mut(uid) {
+            probes.done = probes.done.max(ticket);
+        }
+    }
+
+    /// Whether what the look of this ticket found is written down, or the stream is gone.
+    pub(crate) fn is_probed(&self, uid: &str, ticket: u64) -> bool {
+        lock(&self.probes).get(uid).is_none_or(|probes| probes.done >= ticket)
+    }
+
+    /// Forgets a stream that is gone.
+    pub(crate) fn forget(&self, uid: &str) {
+        lock(&self.probes).remove(uid);
     }
 }
 

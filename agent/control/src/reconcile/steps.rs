@@ -35,6 +35,7 @@ pub(super) enum Next {
 pub(super) async fn run(shared: &Arc<Shared>, uid: &str) -> Result<Next, StoreError> {
     let Some(record) = shared.store.stream_by_uid(uid).await? else {
         shared.slots.stop(uid).await;
+        shared.slots.forget(uid);
         return Ok(Next::Forgotten);
     };
     let span = tracing::info_span!("reconcile", stream = %record.declared.spec.name, stream.uid = uid);
@@ -92,13 +93,9 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
     }
     let mut slot = follow(shared, &record).await;
     observed.operations_generation = slot.operations_generation;
-    if shared.slots.take_probe(&record.uid) && slot.verdict.is_none() {
-        slot.verdict = probe(shared, &record).await;
-        if slot.verdict.is_some() {
-            // Stopped first: what is in flight must not meet a table that is not the stream's any more.
-            slot.pipeline.stop().await;
-            shared.slots.put(&record.uid, slot.clone());
-        }
+    let probe_asked_for = shared.slots.probe_asked_for(&record.uid);
+    if probe_asked_for.is_some() {
+        slot = act_on_probe(shared, &record, slot).await;
     }
     let receiver = slot.pipeline.status();
     let lost = receiver.has_changed().is_err();
@@ -122,6 +119,10 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         },
     )
     .await?;
+    if let Some(ticket) = probe_asked_for {
+        shared.slots.probe_is_done(&record.uid, ticket);
+        shared.announce();
+    }
     Ok(if unsure { Next::Retry } else { Next::Settled })
 }
 
@@ -134,6 +135,7 @@ async fn leave(shared: &Arc<Shared>, record: StreamRecord, retain_table: bool) -
         return Ok(Next::Retry);
     }
     shared.store.forget_stream(&record.uid).await?;
+    shared.slots.forget(&record.uid);
     shared.announce();
     tracing::info!(retain_table, "deleted stream");
     Ok(Next::Forgotten)
@@ -233,14 +235,49 @@ fn watch(shared: &Arc<Shared>, uid: &str, pipeline: &dyn RunningPipeline) -> Abo
     }))
 }
 
+/// What a look at a table in its storage found.
+enum Look {
+    Sound,
+    Wrong(TableVerdict),
+    Unknown,
+}
+
+/// Looks at the table: stops a pipeline that has not noticed what is wrong, and starts one again whose table is back.
+async fn act_on_probe(shared: &Arc<Shared>, record: &StreamRecord, mut slot: Slot) -> Slot {
+    let was_gone = is_gone(&slot, &slot.pipeline.status().borrow().phase);
+    match probe(shared, record).await {
+        Look::Wrong(verdict) => {
+            // Stopped first: what is in flight must not meet a table that is not the stream's any more.
+            slot.pipeline.stop().await;
+            slot.verdict = Some(verdict);
+            shared.slots.put(&record.uid, slot.clone());
+            slot
+        }
+        Look::Sound if was_gone => {
+            tracing::info!(table = %record.declared.spec.ingestion.destination, "table is back");
+            shared.slots.stop(&record.uid).await;
+            follow(shared, record).await
+        }
+        // An altered table that is sound again is taken back by a restart, when somebody asks for one.
+        Look::Sound | Look::Unknown => slot,
+    }
+}
+
+fn is_gone(slot: &Slot, phase: &Phase) -> bool {
+    match &slot.verdict {
+        Some(verdict) => matches!(verdict, TableVerdict::Gone { .. }),
+        None => matches!(phase, Phase::TableGone { .. }),
+    }
+}
+
 /// Reads the table from its storage: is it still the one that the stream writes?
-async fn probe(shared: &Shared, record: &StreamRecord) -> Option<TableVerdict> {
+async fn probe(shared: &Shared, record: &StreamRecord) -> Look {
     let table = &record.declared.spec.ingestion.destination;
     let state = match tokio::time::timeout(TABLE_PROBE_WAIT, shared.engine.table_state(table, &record.uid)).await {
         Ok(state) => state,
         Err(_) => {
             tracing::warn!(%table, wait = ?TABLE_PROBE_WAIT, "storage did not answer in time");
-            return None;
+            return Look::Unknown;
         }
     };
     // Columns never leave a table of ours: what was there once must still be there.
@@ -251,28 +288,24 @@ async fn probe(shared: &Shared, record: &StreamRecord) -> Option<TableVerdict> {
         .map(|table| table.columns.as_slice())
         .unwrap_or_default();
     match state.and_then(|state| state.expect_columns(table, expected)) {
-        Ok(()) => None,
-        Err(error @ TableError::Gone { .. }) => Some(TableVerdict::Gone {
+        Ok(()) => Look::Sound,
+        Err(error @ TableError::Gone { .. }) => Look::Wrong(TableVerdict::Gone {
             message: error.to_string(),
         }),
-        Err(error @ TableError::Altered { .. }) => Some(TableVerdict::Altered {
+        Err(error @ TableError::Altered { .. }) => Look::Wrong(TableVerdict::Altered {
             message: error.to_string(),
         }),
         Err(error) => {
             // The storage's trouble says nothing about the table; the pipeline meets it itself.
             tracing::warn!(%table, %error, "failed to look at table");
-            None
+            Look::Unknown
         }
     }
 }
 
 /// Where a table is that is not in its place; `None` where it is.
 async fn whereabouts(shared: &Shared, record: &StreamRecord, slot: &Slot, status: &PipelineStatus) -> Option<Whereabouts> {
-    let gone = match &slot.verdict {
-        Some(verdict) => matches!(verdict, TableVerdict::Gone { .. }),
-        None => matches!(status.phase, Phase::TableGone { .. }),
-    };
-    if !gone {
+    if !is_gone(slot, &status.phase) {
         return None;
     }
     Some(match shared.engine.in_trash(&record.uid).await {

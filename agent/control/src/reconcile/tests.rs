@@ -342,7 +342,7 @@ async fn a_look_at_the_table_stops_a_pipeline_that_has_not_noticed() {
         damage(&bench.engine);
         bench.settle().await;
         assert_eq!(bench.state().await, StreamState::Active, "nobody has looked yet");
-        bench.shared.slots.want_probe(UID);
+        bench.shared.slots.ask_for_probe(UID);
         bench.settle().await;
         assert_eq!(bench.state().await, state);
         assert_eq!(bench.condition(TABLE_HEALTHY).await, (false, reason.into()));

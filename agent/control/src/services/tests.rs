@@ -467,6 +467,27 @@ async fn get_sees_a_dropped_table_at_once_and_a_restart_says_that_it_is_lost() {
 }
 
 #[tokio::test]
+async fn a_table_that_was_moved_away_and_back_is_written_again() {
+    let mut agent = Agent::start().await;
+    agent.create("r1").await.unwrap();
+    let moved = agent.engine.world.lock().unwrap().tables.remove(&table()).unwrap();
+    assert_eq!(state(&agent.get().await.unwrap()), v1::StreamState::TableGone);
+    assert_eq!(state(&agent.get().await.unwrap()), v1::StreamState::TableGone);
+    agent.engine.world.lock().unwrap().tables.insert(table(), moved.clone());
+    assert_eq!(state(&agent.get().await.unwrap()), v1::StreamState::Active);
+    agent.engine.world.lock().unwrap().tables.insert(
+        table(),
+        Table {
+            uid: "somebody".into(),
+            ..moved
+        },
+    );
+    assert_eq!(state(&agent.get().await.unwrap()), v1::StreamState::TableAltered);
+    agent.engine.world.lock().unwrap().tables.clear();
+    assert_eq!(state(&agent.get().await.unwrap()), v1::StreamState::TableGone);
+}
+
+#[tokio::test]
 async fn a_restart_restores_a_table_from_the_trash() {
     let mut agent = Agent::start().await;
     let uid = agent.create("r1").await.unwrap().status.unwrap().uid;

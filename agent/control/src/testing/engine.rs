@@ -70,10 +70,6 @@ impl FakeEngine {
             .send_modify(change);
     }
 
-    pub(crate) fn status(&self, uid: &str) -> Option<PipelineStatus> {
-        self.world.lock().unwrap().running.get(uid).map(|status| status.borrow().clone())
-    }
-
     fn storage_failed(table: &TableName, _: MadeToFail) -> TableError {
         TableError::Storage {
             table: table.to_string(),

@@ -9,6 +9,7 @@ use crate::governance::{Action, RequestContext, Securable};
 use crate::limits::TABLE_PROBE_WAIT;
 use crate::services::error::ServiceError;
 use crate::services::page::{self, Page, PageRequest};
+use crate::state::{StreamState, TABLE_HEALTHY};
 use crate::store::Parent;
 use crate::store::records::{Presence, StreamRecord};
 
@@ -55,26 +56,42 @@ impl StreamService {
         self.services.trash_retention
     }
 
-    /// Reads the table of a stream that should run; has the reconciler act on it, and waits for that, if it is not as it
-    /// should be.
+    /// Reads the table of a stream that should run. Where that contradicts what is known, the reconciler looks too, acts on
+    /// it, and the answer waits for that.
     async fn with_table_looked_at(&self, record: StreamRecord) -> Result<Option<StreamRecord>, ServiceError> {
         let observed = &record.observed;
-        if record.declared.presence != Presence::Present || !observed.provisioned || observed.state.is_stopped_by_error() {
+        if record.declared.presence != Presence::Present || !observed.provisioned {
             return Ok(Some(record));
         }
         let table = &record.declared.spec.ingestion.destination;
         let expected = observed.table.as_ref().map(|table| table.columns.as_slice()).unwrap_or_default();
         let looked = tokio::time::timeout(TABLE_PROBE_WAIT, self.services.engine.table_state(table, &record.uid)).await;
-        match looked.map(|state| state.and_then(|state| state.expect_columns(table, expected))) {
-            Ok(Err(TableError::Gone { .. } | TableError::Altered { .. })) => {
-                self.services.reconciler.wake_to_probe(&record.uid);
-                let stopped = |record: &StreamRecord| record.observed.state.is_stopped_by_error();
-                self.services.wait_for_stream(&record.uid, Some(TABLE_PROBE_WAIT), stopped).await
-            }
+        let is_known = match looked.map(|state| state.and_then(|state| state.expect_columns(table, expected))) {
+            Ok(Ok(())) => observed.state == StreamState::TableAltered || !table_is_missing(&record),
+            Ok(Err(TableError::Gone { .. })) => table_is_missing(&record),
+            Ok(Err(TableError::Altered { .. })) => observed.state == StreamState::TableAltered,
             // Storage that is slow or fails says nothing about the table; the pipeline's conditions tell of it.
-            Ok(_) | Err(_) => Ok(Some(record)),
+            Ok(Err(_)) | Err(_) => true,
+        };
+        if is_known {
+            return Ok(Some(record));
         }
+        let ticket = self.services.reconciler.wake_to_probe(&record.uid);
+        let begun_again = |record: &StreamRecord| record.observed.state != StreamState::Provisioning;
+        let probed = |record: &StreamRecord| self.services.reconciler.is_probed(&record.uid, ticket) && begun_again(record);
+        self.services.wait_for_stream(&record.uid, Some(TABLE_PROBE_WAIT), probed).await
     }
+}
+
+/// Whether it is known already that the table is not in its place: lost, or in the trash.
+fn table_is_missing(record: &StreamRecord) -> bool {
+    let stopped = matches!(record.observed.state, StreamState::TableGone | StreamState::Failed);
+    stopped
+        && record
+            .observed
+            .conditions
+            .iter()
+            .any(|condition| condition.condition_type == TABLE_HEALTHY && !condition.status)
 }
 
 /// The name of a list of streams, in page tokens.
