@@ -32,6 +32,9 @@ pub use page::{Page, PageRequest};
 pub const CAPABILITIES: &[Capability] = &[
     Capability::KafkaSubscribe,
     Capability::KafkaStartingOffsets,
+    Capability::KafkaMaxOffsetsPerTrigger,
+    Capability::KafkaClientOptions,
+    Capability::KafkaHeaders,
     Capability::SchemaJson,
     Capability::ConnectionPlaintext,
 ];

@@ -1,0 +1,188 @@
+//! The services as callers meet them: over the port, through gRPC, with a scripted engine behind them.
+
+mod connections;
+mod create;
+mod port;
+mod read;
+mod repair;
+mod update;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use featurestore_proto::convert::{connection_from_spec, detail_of, stream_from_spec};
+use featurestore_proto::v1;
+use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
+use featurestore_proto::v1::stream_service_client::StreamServiceClient;
+use stream_pipeline::error::Retry;
+use stream_spec::name::TableName;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+use tonic::{Code, Status};
+
+use super::{Services, ServicesSettings};
+use crate::connections::ConnectionChanges;
+use crate::governance::LocalAdminOnly;
+use crate::reconcile::backoff::Backoff;
+use crate::reconcile::{Reconciler, ReconcilerSettings};
+use crate::store::Store;
+use crate::store::sqlite::SqliteStore;
+use crate::testing::definitions::{SCHEMA, connection, stream};
+use crate::testing::engine::{FakeEngine, Table};
+
+const NAME: &str = "main.pay.orders";
+
+/// An agent on a port of its own.
+struct Agent {
+    streams: StreamServiceClient<Channel>,
+    connections: ConnectionServiceClient<Channel>,
+    channel: Channel,
+    engine: FakeEngine,
+    address: std::net::SocketAddr,
+    stopping: CancellationToken,
+    _reconciler: Reconciler,
+    _folder: tempfile::TempDir,
+}
+
+impl Agent {
+    /// With a connection `kafka`.
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = FakeEngine::default();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+        store.insert_connection(&connection("kafka")).await.unwrap();
+        let backoff = Backoff {
+            first: Duration::from_millis(1),
+            max: Duration::from_millis(5),
+        };
+        let trash_retention = Duration::from_secs(60);
+        let reconciler = Reconciler::start(
+            store.clone(),
+            Arc::new(engine.clone()),
+            ReconcilerSettings { trash_retention, backoff },
+        );
+        let stopping = CancellationToken::new();
+        let services = Services::new(ServicesSettings {
+            store,
+            engine: Arc::new(engine.clone()),
+            reconciler: reconciler.handle(),
+            connection_changes: Arc::new(ConnectionChanges::default()),
+            authorizer: Arc::new(LocalAdminOnly),
+            trash_retention,
+            version: "0.0.0",
+            stopping: stopping.clone(),
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(crate::http::serve(listener, crate::http::router(&services), stopping.clone()));
+        let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+        Self {
+            streams: StreamServiceClient::new(channel.clone()),
+            connections: ConnectionServiceClient::new(channel.clone()),
+            channel,
+            engine,
+            address,
+            stopping,
+            _reconciler: reconciler,
+            _folder: folder,
+        }
+    }
+
+    async fn create(&mut self, request_id: &str) -> Result<v1::StreamRecord, Status> {
+        self.create_as(stream_from_spec(&stream(NAME)), request_id).await
+    }
+
+    async fn create_as(&mut self, stream: v1::Stream, request_id: &str) -> Result<v1::StreamRecord, Status> {
+        let request = v1::CreateStreamRequest {
+            stream: Some(stream),
+            request_id: request_id.into(),
+            ..Default::default()
+        };
+        self.streams
+            .create_stream(request)
+            .await
+            .map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    async fn get(&mut self) -> Result<v1::StreamRecord, Status> {
+        self.streams
+            .get_stream(v1::GetStreamRequest { name: NAME.into() })
+            .await
+            .map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    async fn update(&mut self, payload: &str, excluded: &[&str], paths: &[&str], generation: u64) -> Result<v1::StreamRecord, Status> {
+        let request = v1::UpdateStreamRequest {
+            stream: Some(changed(payload, excluded)),
+            update_mask: Some(prost_types::FieldMask {
+                paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            }),
+            generation,
+            ..Default::default()
+        };
+        self.streams
+            .update_stream(request)
+            .await
+            .map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    async fn delete(&mut self, retain_table: bool, uid: &str) -> Result<bool, Status> {
+        let request = v1::DeleteStreamRequest {
+            name: NAME.into(),
+            retain_table,
+            uid: uid.into(),
+            wait: None,
+        };
+        self.streams.delete_stream(request).await.map(|answer| answer.into_inner().done)
+    }
+
+    async fn restart(&mut self) -> Result<v1::StreamRecord, Status> {
+        let request = v1::RestartStreamRequest {
+            name: NAME.into(),
+            ..Default::default()
+        };
+        self.streams
+            .restart_stream(request)
+            .await
+            .map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    async fn check(&mut self, stream: v1::Stream, as_new: bool) -> v1::CheckStreamResponse {
+        let request = v1::CheckStreamRequest {
+            stream: Some(stream),
+            operations: None,
+            as_new,
+        };
+        self.streams.check_stream(request).await.unwrap().into_inner()
+    }
+}
+
+fn changed(payload: &str, excluded: &[&str]) -> v1::Stream {
+    let schema = v1::DirectSchema {
+        schema: Some(v1::direct_schema::Schema::JsonSchema(payload.into())),
+    };
+    let direct = v1::DirectSchemas {
+        key_schema: None,
+        payload_schema: Some(schema),
+    };
+    v1::Stream {
+        schema_config: Some(v1::SchemaConfig {
+            config: Some(v1::schema_config::Config::DirectSchemas(direct)),
+        }),
+        excluded_columns: excluded.iter().map(|path| (*path).to_owned()).collect(),
+        ..stream_from_spec(&stream(NAME))
+    }
+}
+
+fn state(record: &v1::StreamRecord) -> v1::StreamState {
+    record.status.as_ref().unwrap().state()
+}
+
+fn table() -> TableName {
+    TableName::parse(&format!("{NAME}_raw")).unwrap()
+}
+
+const WIDER: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"amount":{"type":"integer"},"note":{"type":"string"}}}"#;
+const INCOMPATIBLE: &str = r#"{"type":"object","properties":{"id":{"type":"boolean"},"amount":{"type":"integer"}}}"#;
+const BIGINT: &str = r#"{"type":"object","properties":{"id":{"type":"string"},"amount":{"type":"integer","format":"int64"}}}"#;
+const SCHEMAS: &str = "schema_config.direct_schemas";

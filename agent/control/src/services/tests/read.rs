@@ -1,0 +1,106 @@
+//! Check, list, and the agent itself.
+
+use super::*;
+
+#[tokio::test]
+async fn a_check_says_what_create_and_update_would_do() {
+    let mut agent = Agent::start().await;
+    let fresh = agent.check(changed(SCHEMA, &[]), false).await;
+    assert!(fresh.violations.is_empty() && fresh.missing_capabilities.is_empty() && fresh.existing.is_none());
+    assert_eq!(fresh.columns.first().map(|column| column.name.as_str()), Some("key"));
+    let unsound = agent
+        .check(
+            v1::Stream {
+                name: "X".into(),
+                ..changed(SCHEMA, &[])
+            },
+            false,
+        )
+        .await;
+    assert_eq!(unsound.violations[0].field, "name");
+    let unreachable = v1::Stream {
+        connection_config: Some(v1::ConnectionConfig {
+            connection: Some(v1::connection_config::Connection::UcConnectionName("later".into())),
+        }),
+        ..changed(SCHEMA, &[])
+    };
+    assert!(
+        agent.check(unreachable, false).await.violations.is_empty(),
+        "the connection may come in the same apply"
+    );
+
+    agent.create("r1").await.unwrap();
+    let cases = [
+        (SCHEMA, v1::VerdictKind::Unchanged, 0),
+        (WIDER, v1::VerdictKind::InPlace, 0),
+        (BIGINT, v1::VerdictKind::InPlace, 1),
+        (INCOMPATIBLE, v1::VerdictKind::Refused, 0),
+    ];
+    for (payload, kind, missing) in cases {
+        let answer = agent.check(changed(payload, &[]), false).await;
+        assert_eq!(
+            (answer.verdict.unwrap().kind(), answer.missing_capabilities.len()),
+            (kind, missing),
+            "{payload}"
+        );
+        assert!(answer.existing.is_some());
+    }
+    let replaced = v1::Stream {
+        description: Some("another".into()),
+        ..changed(WIDER, &[])
+    };
+    assert!(agent.check(replaced.clone(), false).await.verdict.is_none());
+    let as_new = agent.check(replaced, true).await;
+    assert!(as_new.existing.is_none() && as_new.violations.is_empty(), "{as_new:?}");
+}
+
+#[tokio::test]
+async fn lists_come_in_pages_and_without_schemas_unless_asked_for() {
+    let mut agent = Agent::start().await;
+    for name in ["main.pay.a", "main.pay.b", "main.pay.c", "main.hr.d"] {
+        agent.create_as(stream_from_spec(&stream(name)), "r").await.unwrap();
+    }
+    let list = |parent: &str, token: &str, include_schemas| v1::ListStreamsRequest {
+        parent: parent.into(),
+        page_size: 2,
+        page_token: token.into(),
+        include_schemas,
+    };
+    let names = |answer: &v1::ListStreamsResponse| -> Vec<String> {
+        answer
+            .records
+            .iter()
+            .map(|record| record.stream.as_ref().unwrap().name.clone())
+            .collect()
+    };
+    let first = agent.streams.list_streams(list("main.pay", "", false)).await.unwrap().into_inner();
+    assert_eq!(names(&first), ["main.pay.a", "main.pay.b"]);
+    assert!(first.records[0].status.as_ref().unwrap().schema_versions.is_empty());
+    let second = agent
+        .streams
+        .list_streams(list("main.pay", &first.next_page_token, true))
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(
+        (names(&second), second.next_page_token.as_str()),
+        (vec!["main.pay.c".to_owned()], "")
+    );
+    assert_eq!(second.records[0].status.as_ref().unwrap().schema_versions.len(), 1);
+    for bad in [
+        list("main", &first.next_page_token, false),
+        list("", "", false),
+        list("main.pay", "zz", false),
+    ] {
+        assert_eq!(agent.streams.list_streams(bad).await.unwrap_err().code(), Code::InvalidArgument);
+    }
+}
+
+#[tokio::test]
+async fn the_agent_says_what_it_can_do() {
+    let agent = Agent::start().await;
+    let mut client = v1::agent_service_client::AgentServiceClient::new(agent.channel.clone());
+    let answer = client.get_agent(v1::GetAgentRequest {}).await.unwrap().into_inner();
+    assert!(answer.capabilities.is_sorted() && answer.capabilities.contains(&"kafka.subscribe".to_owned()));
+    assert_eq!((answer.version.as_str(), answer.principal.as_str()), ("0.0.0", "local-admin"));
+}
