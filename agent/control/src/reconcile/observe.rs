@@ -21,6 +21,8 @@ pub(super) enum Whereabouts {
 
 /// What a run of steps has seen.
 pub(super) enum Sighting<'a> {
+    /// The source is being asked where to start; the message says which.
+    Asking(&'a str),
     /// Version 0 of the table could not be written.
     NotProvisioned(&'a PipelineError),
     /// A table in the trash could not be restored.
@@ -44,6 +46,10 @@ pub(super) enum Sighting<'a> {
 pub(super) fn describe(mut observed: ObservedStream, sighting: &Sighting<'_>, now_ms: i64) -> ObservedStream {
     let mut conditions = Conditions::continue_from(std::mem::take(&mut observed.conditions), now_ms);
     observed.state = match sighting {
+        Sighting::Asking(message) => {
+            conditions.set(START_POSITIONS, false, "Asking", message);
+            StreamState::Provisioning
+        }
         Sighting::NotProvisioned(error) => {
             let message = error.to_string();
             conditions.set(START_POSITIONS, false, reason_of(error), &message);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use stream_pipeline::error::Retry;
 use stream_pipeline::status::{Phase, PipelineStatus};
 use stream_pipeline::table::TableError;
+use stream_spec::connection::ConnectionOptions;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 
@@ -53,6 +54,10 @@ pub(super) async fn run(shared: &Arc<Shared>, uid: &str) -> Result<Next, StoreEr
 async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreError> {
     let mut observed = record.observed.clone();
     if !observed.provisioned {
+        if observed.conditions.is_empty() {
+            // A source that does not answer takes its time to be given up: until then the stream says what it waits for.
+            observed = settle(shared, &record, observed, &Sighting::Asking(&asking(shared, &record).await?)).await?;
+        }
         match shared.engine.provision(&record.definition()).await {
             Ok(state) => {
                 tracing::info!(table = %record.declared.spec.ingestion.destination, version = state.version, "provisioned table");
@@ -124,6 +129,18 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         shared.announce();
     }
     Ok(if unsure { Next::Retry } else { Next::Settled })
+}
+
+/// Says whom the stream's source is asked through.
+async fn asking(shared: &Shared, record: &StreamRecord) -> Result<String, StoreError> {
+    let through = match record.declared.connection_name() {
+        None => "its source".to_owned(),
+        Some(name) => match shared.store.connection(name).await?.map(|connection| connection.spec.options) {
+            Some(ConnectionOptions::Kafka(kafka)) => format!("`{}` of connection `{name}`", kafka.bootstrap_servers),
+            Some(ConnectionOptions::Kinesis(_)) | None => format!("connection `{name}`"),
+        },
+    };
+    Ok(format!("asked {through} where to start; no answer yet"))
 }
 
 /// Takes a stream away that is to go: its pipeline, its table, its record.
@@ -316,7 +333,12 @@ async fn whereabouts(shared: &Shared, record: &StreamRecord, slot: &Slot, status
 }
 
 /// Writes down what was found, once, and only if it says something new.
-async fn settle(shared: &Shared, record: &StreamRecord, observed: ObservedStream, sighting: &Sighting<'_>) -> Result<(), StoreError> {
+async fn settle(
+    shared: &Shared,
+    record: &StreamRecord,
+    observed: ObservedStream,
+    sighting: &Sighting<'_>,
+) -> Result<ObservedStream, StoreError> {
     let before = record.observed.state;
     let observed = observe::describe(observed, sighting, clock::now_ms());
     if observed != record.observed {
@@ -326,5 +348,5 @@ async fn settle(shared: &Shared, record: &StreamRecord, observed: ObservedStream
         }
     }
     shared.announce();
-    Ok(())
+    Ok(observed)
 }

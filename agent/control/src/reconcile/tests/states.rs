@@ -41,9 +41,12 @@ async fn a_table_that_was_dropped_is_never_made_anew() {
     assert_eq!(rows, Some(4), "what was in it is still known");
 }
 
+/// What happens to a table, and what the stream says then.
+type Damage = (fn(&FakeEngine), StreamState, &'static str);
+
 #[tokio::test]
 async fn a_look_at_the_table_stops_a_pipeline_that_has_not_noticed() {
-    let cases: [(fn(&FakeEngine), StreamState, &str); 3] = [
+    let cases: [Damage; 3] = [
         (
             |engine| engine.world.lock().unwrap().tables.clear(),
             StreamState::TableGone,

@@ -76,9 +76,7 @@ impl StreamService {
             let table = &spec.ingestion.destination;
             // A table that another stream writes may go with that stream before this one comes; one that nobody writes stays.
             if is_sound && self.services.store.stream_of_table(table).await?.is_none() && !self.is_free(table, "").await? {
-                if let ServiceError::Precondition(violations) = self.table_exists(table) {
-                    answer.violations = violations;
-                }
+                answer.violations.push(self.table_exists(table));
             }
             return Ok(());
         };

@@ -7,6 +7,7 @@ use stream_pipeline::table::TableError;
 use stream_spec::capability;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use stream_spec::stream::{SchemaConfig, StreamOperations, StreamSpec};
+use stream_spec::violation::Violation;
 use stream_spec::{table, validate};
 use uuid::Uuid;
 
@@ -58,7 +59,7 @@ impl StreamService {
         }
         let uid = Uuid::now_v7().to_string();
         if !self.is_free(&new.spec.ingestion.destination, &uid).await? {
-            return Err(self.table_exists(&new.spec.ingestion.destination));
+            return Err(ServiceError::Precondition(vec![self.table_exists(&new.spec.ingestion.destination)]));
         }
         let declared = declare(context, &new)?;
         let record = match services.store.insert_stream(&uid, &declared).await? {
@@ -103,9 +104,9 @@ impl StreamService {
         }
     }
 
-    pub(super) fn table_exists(&self, table: &TableName) -> ServiceError {
+    pub(super) fn table_exists(&self, table: &TableName) -> Violation {
         let problem = format!("the table exists already at {}", self.services.engine.location(table));
-        ServiceError::precondition(
+        Violation::new(
             DESTINATION_FIELD,
             table.as_str(),
             problem,
