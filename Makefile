@@ -24,6 +24,10 @@ check: ## Format check, clippy with warnings as errors, the architecture tests
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	cargo test $(CARGO_FLAGS) -p e2e --test structure
 
+.PHONY: demo
+demo: setup build ## The main job in front of your eyes: broker, agent and Terraform on this machine, cleaned up at the end
+	cargo run $(CARGO_FLAGS) -p e2e --bin demo
+
 .PHONY: test
 test: setup build ## Every test, with a real Terraform, a real Kafka and foreign Delta readers
 	cargo test $(CARGO_FLAGS) --workspace
