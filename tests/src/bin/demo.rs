@@ -140,9 +140,13 @@ fn show_rows(agent: &Agent, count: usize) {
     }
     let record = agent.api().stream(STREAM).unwrap();
     for partition in record.status.unwrap().partitions {
+        let shown = |figure: Option<i64>| figure.map_or("not known".to_owned(), |figure| figure.to_string());
         println!(
-            "    partition {}: position {:?}, end {:?}, lag {:?}",
-            partition.partition, partition.position, partition.end, partition.lag
+            "    partition {}: position {}, end {}, lag {}",
+            partition.partition,
+            shown(partition.position),
+            shown(partition.end),
+            shown(partition.lag)
         );
     }
 }
