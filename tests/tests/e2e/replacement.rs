@@ -116,6 +116,18 @@ fn each_attribute_that_this_agent_can_do_replaces_the_stream_by_its_own_path() {
             json!({"team": "b"}),
             "ingestion_config.tags",
         ),
+        case(
+            "budget",
+            ("/ingestion_config/budget_policy_id", json!("a")),
+            json!("b"),
+            "ingestion_config.budget_policy_id",
+        ),
+        case(
+            "deduplication",
+            ("/ingestion_config/deduplication_columns", json!(["value.order_id"])),
+            json!(["kafka_partition", "kafka_offset"]),
+            "ingestion_config.deduplication_columns",
+        ),
     ];
     let streams = |side: fn(&Case) -> &Vec<(&'static str, Value)>| -> Map<String, Value> {
         cases
