@@ -1,3 +1,5 @@
+//! The schema room is tested by tables of types, batches and what Delta spells of them.
+
 use serde_json::{Value, json};
 use stream_spec::types::{DataType, Field};
 
