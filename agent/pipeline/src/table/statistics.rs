@@ -110,14 +110,12 @@ impl Walk<'_> {
         }
         // A chunk of nulls only has no bounds and takes none away.
         let filled: Vec<&Statistics> = chunks.into_iter().filter(|chunk| chunk.min_bytes_opt().is_some()).collect();
-        let minimum = filled
-            .iter()
-            .filter_map(|chunk| Bound::minimum(chunk))
-            .reduce(|a, b| if b.less(&a) { b } else { a });
-        let maximum = filled
-            .iter()
-            .filter_map(|chunk| Bound::maximum(chunk))
-            .reduce(|a, b| if a.less(&b) { b } else { a });
+        let bounds_of = |bound: fn(&Statistics, &DataType) -> Option<Bound>| {
+            let of_chunk = |chunk: &&Statistics| bound(chunk, &field.data_type);
+            filled.iter().map(of_chunk).collect::<Option<Vec<Bound>>>().unwrap_or_default()
+        };
+        let minimum = bounds_of(Bound::minimum).into_iter().reduce(|a, b| if b.less(&a) { b } else { a });
+        let maximum = bounds_of(Bound::maximum).into_iter().reduce(|a, b| if a.less(&b) { b } else { a });
         let (Some(minimum), Some(maximum)) = (minimum, maximum) else {
             return;
         };
@@ -144,23 +142,31 @@ enum Bound {
 }
 
 impl Bound {
-    fn minimum(chunk: &Statistics) -> Option<Self> {
+    fn minimum(chunk: &Statistics, data_type: &DataType) -> Option<Self> {
         match chunk {
             Statistics::Int32(values) => values.min_opt().map(|value| Self::Whole(i128::from(*value))),
             Statistics::Int64(values) => values.min_opt().map(|value| Self::Whole(i128::from(*value))),
             Statistics::Float(values) => values.min_opt().map(|value| Self::Floating(f64::from(*value))),
             Statistics::Double(values) => values.min_opt().map(|value| Self::Floating(*value)),
-            _ => chunk.min_bytes_opt().map(|bytes| Self::Bytes(bytes.to_vec())),
+            _ => Self::of_bytes(chunk.min_bytes_opt()?, data_type),
         }
     }
 
-    fn maximum(chunk: &Statistics) -> Option<Self> {
+    fn maximum(chunk: &Statistics, data_type: &DataType) -> Option<Self> {
         match chunk {
             Statistics::Int32(values) => values.max_opt().map(|value| Self::Whole(i128::from(*value))),
             Statistics::Int64(values) => values.max_opt().map(|value| Self::Whole(i128::from(*value))),
             Statistics::Float(values) => values.max_opt().map(|value| Self::Floating(f64::from(*value))),
             Statistics::Double(values) => values.max_opt().map(|value| Self::Floating(*value)),
-            _ => chunk.max_bytes_opt().map(|bytes| Self::Bytes(bytes.to_vec())),
+            _ => Self::of_bytes(chunk.max_bytes_opt()?, data_type),
+        }
+    }
+
+    /// Decimals are compared as numbers: their bytes have a sign, and those of other types have none.
+    fn of_bytes(bytes: &[u8], data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Decimal { .. } => whole_of(bytes).map(Self::Whole),
+            _ => Some(Self::Bytes(bytes.to_vec())),
         }
     }
 
@@ -185,7 +191,6 @@ impl Bound {
             (Self::Bytes(bytes), DataType::String) if bytes.len() <= STATISTICS_TEXT_BYTES_MAX => {
                 serde_json::to_string(std::str::from_utf8(bytes).ok()?).ok()
             }
-            (Self::Bytes(bytes), DataType::Decimal { scale, .. }) => Some(decimal_text(whole_of(bytes)?, *scale)),
             _ => None,
         }
     }
@@ -290,6 +295,26 @@ mod tests {
         for (micros, side, expected) in cases {
             assert_eq!(timestamp_text(micros, side).as_deref(), expected, "{micros}");
         }
+    }
+
+    #[test]
+    fn bounds_of_long_decimals_hold_over_row_groups_of_both_signs() {
+        let columns = [Field::new("c", DataType::Decimal { precision: 20, scale: 2 })];
+        let batch = |values: Vec<i128>| {
+            let array = arrow_array::Decimal128Array::from(values).with_precision_and_scale(20, 2).unwrap();
+            let array: arrow_array::ArrayRef = std::sync::Arc::new(array);
+            RecordBatch::try_from_iter([("c", array)]).unwrap()
+        };
+        let mut writer = parquet::arrow::ArrowWriter::try_new(Vec::new(), batch(vec![]).schema(), None).unwrap();
+        for group in [vec![-500, -100], vec![300, 400]] {
+            writer.write(&batch(group)).unwrap();
+            writer.flush().unwrap();
+        }
+        let text = statistics_text(&columns, writer.flushed_row_groups(), 4, &NotANumber::default());
+        assert_eq!(
+            text,
+            r#"{"numRecords":4,"minValues":{"c":-5.00},"maxValues":{"c":4.00},"nullCount":{"c":0}}"#
+        );
     }
 
     #[test]
