@@ -115,9 +115,9 @@ pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commi
     ))
 }
 
-/// Settles a commit whose outcome could not be read when it was made.
+/// Settles what could not be read when it came up: the outcome of a commit of ours, and which files another writer removed.
 fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
-    if table.unresolved.is_some() {
+    if table.unresolved.is_some() || table.files_stale {
         catch_up(files, table, &mut None)?;
         table.unresolved = None;
     }
@@ -127,7 +127,6 @@ fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError
 /// Takes in what is in the log after the version that is known. `landed` is set as soon as the entry of the unresolved commit
 /// was found, also if what follows it is an error.
 fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64>) -> Result<(), TableError> {
-    let mut files_left = false;
     while let Some((actions, facts)) = next_entry(files, table.snapshot.version)? {
         let version = table.snapshot.version + 1;
         if let Some(unresolved) = table.unresolved.take_if(|unresolved| unresolved.version == version)
@@ -138,11 +137,12 @@ fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64
             continue;
         }
         let effect = classify(table, &actions).map_err(|what| altered_by(files, version, &actions, &what))?;
-        files_left |= effect == Effect::FilesLeft;
+        // Kept in the table and not on the stack: a failure below must not make the removed files look live.
+        table.files_stale |= effect == Effect::FilesLeft;
         table.advance_foreign(&actions, facts).map_err(|what| files.altered(what))?;
         tracing::info!(table = files.table(), version, "took in a commit of another writer");
     }
-    if files_left {
+    if table.files_stale {
         reread(files, table)?;
     }
     Ok(())
@@ -161,10 +161,12 @@ pub(super) fn probe(files: &TableFiles, table: &mut LoadedTable) -> Result<(), T
 fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     let read = LoadedTable::read(files, &table.uid, table.snapshot.small_files.below())?;
     accept_reread(table, &read).map_err(|what| files.altered(what))?;
-    *table = LoadedTable {
+    let mut read = LoadedTable {
         unresolved: table.unresolved.take(),
         ..read
     };
+    read.snapshot.small_files.keep_aside(&table.snapshot.small_files);
+    *table = read;
     Ok(())
 }
 

@@ -86,6 +86,10 @@ impl Committer {
                     self.care.failed(&self.files, CareKind::Compact, &error);
                 }
             }
+            CareResult::Unreadable { input, error } => {
+                table.snapshot.small_files.set_aside(&input.path);
+                self.care.failed(&self.files, CareKind::Compact, &error);
+            }
             CareResult::Swept => self.care.swept(),
             CareResult::Stopped => {}
             CareResult::Failed(kind, error) => self.care.failed(&self.files, kind, &error),

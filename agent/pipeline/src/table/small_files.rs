@@ -2,7 +2,7 @@
 //!
 //! Invariant: bounded; a file that is forgotten here is found again by the next read of the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::limits::{COMPACTION_CLASS_BITS, SMALL_FILES_MAX};
 
@@ -23,6 +23,8 @@ pub(super) struct SmallFiles {
     below: u64,
     next: u64,
     files: BTreeMap<u64, SmallFile>,
+    /// Live files that compaction could not read: not chosen again until the table is opened again.
+    aside: BTreeSet<String>,
 }
 
 impl SmallFiles {
@@ -32,6 +34,7 @@ impl SmallFiles {
             below,
             next: 0,
             files: BTreeMap::new(),
+            aside: BTreeSet::new(),
         }
     }
 
@@ -60,8 +63,21 @@ impl SmallFiles {
 
     /// A file went; nothing if it was not remembered.
     pub(super) fn removed(&mut self, path: &str) -> Option<SmallFile> {
+        self.aside.remove(path);
         let order = self.files.iter().find(|(_, file)| file.path == path).map(|(order, _)| *order)?;
         self.files.remove(&order)
+    }
+
+    /// A file cannot be compacted: it is left as it is, so that the others do not wait for it.
+    pub(super) fn set_aside(&mut self, path: &str) {
+        if self.removed(path).is_some() && self.aside.len() < SMALL_FILES_MAX {
+            self.aside.insert(path.to_owned());
+        }
+    }
+
+    /// Sets the files aside that were so before the log was read anew, as far as they are still live.
+    pub(super) fn keep_aside(&mut self, before: &Self) {
+        before.aside.iter().for_each(|path| self.set_aside(path));
     }
 
     /// Whether all of these are still live, as far as is known.

@@ -32,6 +32,8 @@ pub(super) struct LoadedTable {
     pub source: SourceIdentity,
     /// A commit of ours of which nobody knows whether it is in the log.
     pub unresolved: Option<Unresolved>,
+    /// Another writer removed files, and the log was not read anew since: until then nobody knows which small files are live.
+    pub files_stale: bool,
 }
 
 /// An attempt to commit without an answer that says how it ended.
@@ -72,6 +74,7 @@ impl LoadedTable {
             generation,
             source,
             unresolved: None,
+            files_stale: false,
         })
     }
 

@@ -4,7 +4,11 @@
 
 use std::sync::Arc;
 
-use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use arrow_schema::{DataType as Arrow, Field as ArrowField, Fields, Schema, SchemaRef, TimeUnit};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use parquet::basic::Type as PhysicalType;
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use stream_spec::types::Field;
 use tokio_util::sync::CancellationToken;
 
@@ -15,7 +19,7 @@ use crate::table::limits::{COMPACTION_BATCH_BYTES, COMPACTION_BATCH_ROWS};
 use crate::table::log::actions::{Action, Add, Remove};
 use crate::table::small_files::SmallFile;
 use crate::table::state::LoadedTable;
-use crate::table::store::table_files::TableFiles;
+use crate::table::store::table_files::{ParquetSource, TableFiles};
 use crate::table::write::{DataFileWriter, delete_files};
 use crate::table::{TableError, clock, data_path, schema};
 
@@ -43,18 +47,16 @@ impl Compaction {
             false,
         );
         for input in &self.inputs {
-            let missing = || files.failed("compacting files", format!("`{}` is not there", input.path));
-            let path = data_path::inside_table(&input.path).ok_or_else(missing)?;
-            let source = files.open(&path)?.ok_or_else(missing)?;
-            let failed = |error| files.failed("compacting files", error);
-            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-            let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(source, options).map_err(failed)?;
-            let reader = builder.with_batch_size(batch_rows(input)).build().map_err(failed)?;
-            for batch in reader {
-                files.expect_wanted(stopping)?;
-                let batch = batch.map_err(|error| files.failed("compacting files", error))?;
-                let rows = conform_batch(&batch, &arrow, Surplus::Refused).map_err(|error| files.failed("compacting files", error))?;
-                writer.write(&rows)?;
+            match copy_rows(files, input, &arrow, &mut writer, stopping)? {
+                Copied::All => {}
+                Copied::Unreadable(error) => {
+                    // A folder that is another table's by now lacks our files: that is not the file's fault.
+                    files.expect_wanted(stopping)?;
+                    return Ok(CareResult::Unreadable {
+                        input: input.clone(),
+                        error,
+                    });
+                }
             }
         }
         let outputs = writer.finish()?;
@@ -122,11 +124,137 @@ fn removal(input: &SmallFile, now_ms: i64) -> Remove {
     }
 }
 
-/// Rows to decode at once: fewer where rows are wide.
-fn batch_rows(input: &SmallFile) -> usize {
-    let rows = u64::try_from(input.rows).unwrap_or_default().max(1);
-    let row_bytes = (input.bytes / rows).max(1);
-    usize::try_from(COMPACTION_BATCH_BYTES / row_bytes)
+/// How the rows of one input came over.
+enum Copied {
+    /// All of them.
+    All,
+    /// The file itself stands against it, and would again.
+    Unreadable(TableError),
+}
+
+/// Writes the rows of an input; an error is the storage's or the writer's, and not the file's.
+fn copy_rows(
+    files: &TableFiles,
+    input: &SmallFile,
+    arrow: &SchemaRef,
+    writer: &mut DataFileWriter<'_>,
+    stopping: &CancellationToken,
+) -> Result<Copied, TableError> {
+    let unreadable = |why: &dyn std::fmt::Display| {
+        let message = format!("`{}` stays as it is until the table is opened again: {why}", input.path);
+        Ok(Copied::Unreadable(files.failed("compacting files", message)))
+    };
+    let Some(path) = data_path::inside_table(&input.path) else {
+        return unreadable(&"it lies outside of the table");
+    };
+    let Some(source) = files.open(&path)? else {
+        return unreadable(&"it is not there");
+    };
+    let reader = match reader(source) {
+        Ok(reader) => reader,
+        Err(error) => return unreadable(&error),
+    };
+    let mut rows = 0;
+    for batch in reader {
+        files.expect_wanted(stopping)?;
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(error) => return unreadable(&error),
+        };
+        let batch = match conform_batch(&batch, arrow, Surplus::Refused) {
+            Ok(batch) => batch,
+            Err(error) => return unreadable(&error),
+        };
+        rows += batch.num_rows();
+        writer.write(&batch)?;
+    }
+    if i64::try_from(rows) != Ok(input.rows) {
+        return unreadable(&format!("it has {rows} rows, and the log says {}", input.rows));
+    }
+    Ok(Copied::All)
+}
+
+fn reader(source: ParquetSource) -> Result<ParquetRecordBatchReader, ParquetError> {
+    let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+    let mut metadata = ArrowReaderMetadata::load(&source, options.clone())?;
+    if let Some(schema) = int96_as_microseconds(&metadata) {
+        metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options.with_schema(schema))?;
+    }
+    let rows = batch_rows(metadata.metadata());
+    ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata)
+        .with_batch_size(rows)
+        .build()
+}
+
+/// The file's schema with its INT96 timestamps in microseconds, if it has any. Spark writes timestamps so unless told otherwise,
+/// and from microseconds; Parquet's reader takes them for nanoseconds, which do not fit them all.
+fn int96_as_microseconds(metadata: &ArrowReaderMetadata) -> Option<SchemaRef> {
+    let mut is_int96 = metadata
+        .parquet_schema()
+        .columns()
+        .iter()
+        .map(|leaf| leaf.physical_type() == PhysicalType::INT96);
+    if !is_int96.clone().any(|is_int96| is_int96) {
+        return None;
+    }
+    let fields: Fields = metadata
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| retimed(field, &mut is_int96))
+        .collect();
+    Some(Arc::new(Schema::new(fields)))
+}
+
+/// The field with its INT96 leaves in microseconds; takes one item for each leaf.
+fn retimed(field: &Arc<ArrowField>, is_int96: &mut impl Iterator<Item = bool>) -> Arc<ArrowField> {
+    let data_type = match field.data_type() {
+        Arrow::Struct(fields) => Arrow::Struct(fields.iter().map(|field| retimed(field, is_int96)).collect()),
+        Arrow::List(element) => Arrow::List(retimed(element, is_int96)),
+        Arrow::Map(entries, sorted) => Arrow::Map(retimed(entries, is_int96), *sorted),
+        leaf => match is_int96.next() {
+            Some(true) => Arrow::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
+            _ => leaf.clone(),
+        },
+    };
+    Arc::new(field.as_ref().clone().with_data_type(data_type))
+}
+
+/// Rows to decode at once: fewer where rows are wide. What counts is their size before compression, in the widest row group.
+fn batch_rows(metadata: &ParquetMetaData) -> usize {
+    let row_bytes = |group: &RowGroupMetaData| group.total_byte_size().max(1).unsigned_abs() / group.num_rows().max(1).unsigned_abs();
+    let widest = metadata.row_groups().iter().map(row_bytes).max().unwrap_or_default().max(1);
+    usize::try_from(COMPACTION_BATCH_BYTES / widest)
         .unwrap_or(COMPACTION_BATCH_ROWS)
         .clamp(1, COMPACTION_BATCH_ROWS)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+
+    use super::*;
+
+    #[test]
+    fn rows_that_compress_well_are_still_decoded_few_at_a_time() {
+        let properties = WriterProperties::builder()
+            .set_compression(parquet::basic::Compression::ZSTD(parquet::basic::ZstdLevel::default()))
+            .set_dictionary_enabled(false)
+            .build();
+        let rows = |count, bytes| -> RecordBatch {
+            let texts: ArrayRef = Arc::new(StringArray::from(vec!["a".repeat(bytes); count]));
+            RecordBatch::try_from_iter([("c", texts)]).unwrap()
+        };
+        let mut writer = ArrowWriter::try_new(Vec::new(), rows(0, 0).schema(), Some(properties)).unwrap();
+        for group in [rows(10_000, 1), rows(16, 1024 * 1024)] {
+            writer.write(&group).unwrap();
+            writer.flush().unwrap();
+        }
+        let file = bytes::Bytes::from(writer.into_inner().unwrap());
+        assert!(file.len() < 100_000);
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).unwrap();
+        assert_eq!(batch_rows(metadata.metadata()), 7);
+    }
 }

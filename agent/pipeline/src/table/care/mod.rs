@@ -50,6 +50,8 @@ pub(super) enum CareResult {
     Checkpointed(CheckpointSize),
     /// The files `outputs` hold the rows of `inputs`; a commit must say so.
     Compacted { inputs: Vec<SmallFile>, outputs: Vec<Add> },
+    /// A file could not be compacted, whatever the others are like: the next compaction goes on without it.
+    Unreadable { input: SmallFile, error: TableError },
     /// What was expired is gone.
     Swept,
     /// It was asked to stop.
@@ -70,6 +72,7 @@ impl CareJob {
             });
         }
         if allowed(CareKind::Compact)
+            && !table.files_stale
             && let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes)
         {
             let columns = table.columns.clone();

@@ -89,17 +89,22 @@ pub(super) fn run(lab: &Lab, job: CareJob) -> CareResult {
     job.run(&lab.files(), clock::now_ms(), &CancellationToken::new())
 }
 
+/// Compaction becomes due with ten files.
+pub(super) fn settings_of_ten() -> TableCareSettings {
+    TableCareSettings {
+        compact_at_files: 10,
+        ..quiet()
+    }
+}
+
 /// Ten small files, and the compaction of them that is due.
 pub(super) async fn compaction_of_ten() -> (Lab, LoadedTable, CareJob) {
     let lab = Lab::with_table().await;
     let handle = lab.open().await;
     append_one_by_one(&handle, 100..110).await;
     handle.close().await;
-    let settings = TableCareSettings {
-        compact_at_files: 10,
-        ..quiet()
-    };
-    let table = lab.load(settings.target_file_bytes / 2);
+    let settings = settings_of_ten();
+    let table = lab.load(settings.small_below());
     let job = CareJob::due(&table, &settings, |kind| kind == CareKind::Compact).unwrap();
     (lab, table, job)
 }

@@ -27,6 +27,7 @@ pub(super) struct FaultyStore {
     entry_fault: Mutex<Option<EntryFault>>,
     unreadable_looks: AtomicUsize,
     failing_creates: AtomicUsize,
+    failing_lists: AtomicUsize,
     reads: AtomicUsize,
     opens: AtomicUsize,
     unsynced: bool,
@@ -49,6 +50,7 @@ impl FaultyStore {
             entry_fault: Mutex::new(None),
             unreadable_looks: AtomicUsize::new(0),
             failing_creates: AtomicUsize::new(0),
+            failing_lists: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             opens: AtomicUsize::new(0),
         }
@@ -67,6 +69,10 @@ impl FaultyStore {
 
     pub(super) fn fail_creates(&self, count: usize) {
         self.failing_creates.store(count, Ordering::SeqCst);
+    }
+
+    pub(super) fn fail_lists(&self, count: usize) {
+        self.failing_lists.store(count, Ordering::SeqCst);
     }
 
     /// Files read since the last call.
@@ -111,6 +117,9 @@ impl TableStore for FaultyStore {
     }
 
     fn list(&self, folder: &str, visit: &mut dyn FnMut(Listed<'_>)) -> io::Result<bool> {
+        if Self::count_down(&self.failing_lists) {
+            return Err(io::Error::other("the disk does not answer"));
+        }
         self.inner.list(folder, visit)
     }
 
