@@ -31,6 +31,10 @@ pub const PARTITION_FETCH_BYTES: usize = 2 * 1024 * 1024;
 /// one fetch, [`FETCH_BYTES_MAX`], per broker.
 pub const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// Bytes taken from a stream's queue after which all that it held before is taken to be gone from it, although it was never
+/// found empty: several times its bound, because a fetch that has started overshoots it.
+pub const QUEUE_TURNOVER_BYTES: usize = 8 * QUEUE_BYTES_MAX;
+
 /// Messages fetched ahead for one stream: the client stops fetching at this number, so that many small messages do not
 /// cost more in bookkeeping than in bytes.
 pub const QUEUE_MESSAGES_MAX: usize = 100_000;

@@ -73,6 +73,10 @@ pub(crate) struct KafkaSource {
     /// The slot of the record before: records come in long runs of one partition.
     last_slot: Option<(SlotKey, usize)>,
     gathered: Gathered,
+    /// True when the queue was found empty since the last question whether it has turned over.
+    ran_dry: bool,
+    /// Bytes gathered since then.
+    bytes_since: usize,
     problems: Vec<PartitionProblem>,
     bounds: BatchBounds,
     include_headers: bool,
@@ -122,6 +126,8 @@ impl KafkaSource {
             slot_of: HashMap::new(),
             last_slot: None,
             gathered: Gathered::default(),
+            ran_dry: false,
+            bytes_since: 0,
             problems: Vec::new(),
             bounds,
             include_headers,
@@ -189,11 +195,21 @@ impl KafkaSource {
             .min(limits::TAKE_MESSAGES_MAX);
         let mut messages = self.queue.take(room);
         let emptied = messages.len() < room;
+        let bytes_before = self.gathered.bytes;
         messages.retain(|message| self.admit(message));
+        self.bytes_since = self.bytes_since.saturating_add(self.gathered.bytes - bytes_before);
+        self.ran_dry |= emptied;
         if messages.len() > 0 {
             self.gathered.messages.push(messages);
         }
         emptied
+    }
+
+    /// True when everything that had been delivered at the last call has been taken since: a partition without a record in
+    /// that time has delivered none.
+    pub(crate) fn has_turned_over(&mut self) -> bool {
+        let ran_dry = std::mem::take(&mut self.ran_dry);
+        ran_dry | (std::mem::take(&mut self.bytes_since) >= limits::QUEUE_TURNOVER_BYTES)
     }
 
     /// Counts one message; false for what is no record of ours.

@@ -111,6 +111,23 @@ async fn a_batch_is_full_at_its_bounds() {
 }
 
 #[tokio::test]
+async fn a_queue_turns_over_when_it_was_found_empty_although_rows_are_gathered() {
+    let cluster = Cluster::new(1);
+    cluster.send(0, None, Some("x"));
+    let mut source = cluster.attach(&[0]).await;
+    assert!(!source.has_turned_over(), "nobody has looked into it");
+    let emptied = async {
+        while !source.take() || source.gathered_rows() == 0 {
+            source.filled().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, emptied).await.expect("the queue runs dry");
+    assert!(source.has_turned_over());
+    assert!(!source.has_turned_over(), "each answer counts from the one before");
+    source.close().await;
+}
+
+#[tokio::test]
 async fn an_offset_that_is_not_there_is_reported_and_never_reset() {
     let cluster = Cluster::new(1);
     cluster.send(0, None, Some("a"));

@@ -102,6 +102,7 @@ impl Session<'_> {
             surveying: None,
             trouble: self.source.client().trouble(),
         };
+        self.stalls.clear();
         let ended = match self.read(&mut state).await {
             Ok(end) => self.drain().await.map(|()| end),
             Err(error) => Err(error),
@@ -217,8 +218,9 @@ impl Session<'_> {
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         if landed.rows > 0 {
             self.commit_took = landed.took;
-            self.stalls.note_progress();
-            self.board.set_condition(condition::PROGRESSING, None);
+            if self.stalls.note_progress(&landed.positions) {
+                self.board.set_condition(condition::PROGRESSING, None);
+            }
         }
     }
 
@@ -296,11 +298,6 @@ impl Session<'_> {
         }
         self.board.show_ends(&survey.ends);
         self.board.show_table(&self.table.state().borrow());
-        if self.stages.is_busy() || self.source.gathered_rows() > 0 {
-            self.stalls.clear();
-            return Ok(None);
-        }
-        // Nothing is on its way, so every position is that of a commit or has moved over markers alone.
         let positions: Vec<(PartitionId, i64)> = self
             .source
             .positions()
@@ -312,7 +309,8 @@ impl Session<'_> {
         {
             self.board.set_condition(condition::PROGRESSING, None);
         }
-        if let Some(stalled) = self.stalls.look(&positions, &survey.ends, std::time::Instant::now()) {
+        let turned_over = self.source.has_turned_over();
+        if let Some(stalled) = self.stalls.look(&positions, &survey.ends, turned_over, std::time::Instant::now()) {
             let message = format!(
                 "topic `{}` partition {} has records up to offset {} but delivers none after {}; its client is made anew",
                 stalled.partition.topic, stalled.partition.partition, stalled.end, stalled.next_offset
@@ -322,11 +320,19 @@ impl Session<'_> {
             self.source.client().retire();
             return Ok(Some(SessionEnd::SourceChanged));
         }
+        self.pass_markers();
+        Ok(None)
+    }
+
+    /// Commits positions that moved over transaction markers alone, where no rows are on their way that would take them along.
+    fn pass_markers(&mut self) {
+        if self.stages.is_busy() || self.source.gathered_rows() > 0 {
+            return;
+        }
         let moved = self.source.cut();
         if !moved.positions.is_empty() {
             self.stages.start(moved);
         }
-        Ok(None)
     }
 }
 

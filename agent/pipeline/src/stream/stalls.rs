@@ -7,12 +7,21 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::limits;
-use crate::position::PartitionId;
+use crate::position::{PartitionId, Positions};
 
 /// Partitions that stand still while they should not.
+#[derive(Default)]
 pub(crate) struct Stalls {
     since: BTreeMap<PartitionId, (i64, Instant)>,
-    /// How long one may stand still before it counts.
+    /// Partitions that a new client was tried for and that have not moved since.
+    tried: BTreeMap<PartitionId, Tried>,
+}
+
+/// A partition that a new client was tried for.
+struct Tried {
+    /// Where it stood.
+    next_offset: i64,
+    /// How long it may stand there before the next try.
     patience: Duration,
 }
 
@@ -24,18 +33,26 @@ pub(crate) struct Stalled {
     pub(crate) end: i64,
 }
 
-impl Default for Stalls {
-    fn default() -> Self {
-        Self {
-            since: BTreeMap::new(),
-            patience: limits::STALL_PATIENCE_MIN,
-        }
-    }
-}
-
 impl Stalls {
     /// Compares positions with ends; returns a partition that has stood still too long, once.
-    pub(crate) fn look(&mut self, positions: &[(PartitionId, i64)], ends: &BTreeMap<PartitionId, i64>, now: Instant) -> Option<Stalled> {
+    ///
+    /// It needs no idle stream: the positions are those of what was taken, and `turned_over` says that all that was delivered
+    /// at the look before has been taken since. Without it a record may be waiting in the queue, so counting starts anew.
+    pub(crate) fn look(
+        &mut self,
+        positions: &[(PartitionId, i64)],
+        ends: &BTreeMap<PartitionId, i64>,
+        turned_over: bool,
+        now: Instant,
+    ) -> Option<Stalled> {
+        if !turned_over {
+            self.since.clear();
+            return None;
+        }
+        self.tried.retain(|partition, tried| {
+            let stands = |(known, next_offset): &(PartitionId, i64)| known == partition && *next_offset == tried.next_offset;
+            positions.iter().any(stands)
+        });
         let mut still = BTreeMap::new();
         let mut stalled = None;
         for (partition, next_offset) in positions {
@@ -46,7 +63,7 @@ impl Stalls {
                 Some((offset, since)) if offset == next_offset => *since,
                 _ => now,
             };
-            if now.duration_since(since) >= self.patience {
+            if now.duration_since(since) >= self.patience(partition) {
                 stalled = Some(Stalled {
                     partition: partition.clone(),
                     next_offset: *next_offset,
@@ -56,32 +73,46 @@ impl Stalls {
             still.insert(partition.clone(), (*next_offset, since));
         }
         self.since = still;
-        if stalled.is_some() {
+        if let Some(stalled) = &stalled {
             self.since.clear();
-            self.patience = (self.patience * 2).min(limits::STALL_PATIENCE_MAX);
+            let tried = Tried {
+                next_offset: stalled.next_offset,
+                patience: (self.patience(&stalled.partition) * 2).min(limits::STALL_PATIENCE_MAX),
+            };
+            self.tried.insert(stalled.partition.clone(), tried);
         }
         stalled
     }
 
-    /// The stream was busy: standing still is counted anew.
+    fn patience(&self, partition: &PartitionId) -> Duration {
+        self.tried.get(partition).map_or(limits::STALL_PATIENCE_MIN, |tried| tried.patience)
+    }
+
+    /// The partitions are read anew: standing still is counted anew.
     pub(crate) fn clear(&mut self) {
         self.since.clear();
     }
 
-    /// Records came through.
-    pub(crate) fn note_progress(&mut self) {
-        self.patience = limits::STALL_PATIENCE_MIN;
+    /// Records came through; true when no partition stands where it stood when a new client was tried for it.
+    pub(crate) fn note_progress(&mut self, moved: &Positions) -> bool {
+        self.tried.retain(|partition, tried| {
+            moved
+                .get(partition)
+                .is_none_or(|position| position.next_offset == tried.next_offset)
+        });
+        self.tried.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::position::Position;
 
-    fn partition() -> PartitionId {
+    fn partition(partition: i32) -> PartitionId {
         PartitionId {
             topic: "a".to_owned(),
-            partition: 0,
+            partition,
         }
     }
 
@@ -90,15 +121,17 @@ mod tests {
         let start = Instant::now();
         let mut found = Vec::new();
         for (seconds, next_offset, end) in steps {
-            let ends = BTreeMap::from([(partition(), *end)]);
-            if stalls
-                .look(&[(partition(), *next_offset)], &ends, start + Duration::from_secs(*seconds))
-                .is_some()
-            {
+            let ends = BTreeMap::from([(partition(0), *end)]);
+            let now = start + Duration::from_secs(*seconds);
+            if stalls.look(&[(partition(0), *next_offset)], &ends, true, now).is_some() {
                 found.push(*seconds);
             }
         }
         assert_eq!(found, expected, "{steps:?}");
+    }
+
+    fn moved(number: i32, next_offset: i64) -> Positions {
+        Positions::from([(partition(number), Position { next_offset, epoch: 0 })])
     }
 
     #[test]
@@ -110,15 +143,48 @@ mod tests {
     }
 
     #[test]
-    fn patience_doubles_until_records_come_through() {
+    fn patience_with_a_partition_doubles_until_it_moves() {
         let mut stalls = Stalls::default();
         check(
             &mut stalls,
             &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (181, 5, 9)],
             &[60, 181],
         );
-        stalls.note_progress();
-        stalls.clear();
         check(&mut stalls, &[(0, 6, 9), (60, 6, 9)], &[60]);
+    }
+
+    #[test]
+    fn a_partition_stalls_while_the_others_move_and_their_records_do_not_hide_it() {
+        let mut stalls = Stalls::default();
+        let start = Instant::now();
+        let ends = BTreeMap::from([(partition(0), 1_000), (partition(1), 9)]);
+        let look = |stalls: &mut Stalls, seconds: u64| {
+            let positions = [(partition(0), 10 + seconds as i64), (partition(1), 5)];
+            let stalled = stalls.look(&positions, &ends, true, start + Duration::from_secs(seconds));
+            stalled.map(|stalled| stalled.partition)
+        };
+        assert_eq!(look(&mut stalls, 0), None);
+        assert!(stalls.note_progress(&moved(0, 20)), "nothing was tried yet");
+        assert_eq!(look(&mut stalls, 60), Some(partition(1)));
+        assert!(!stalls.note_progress(&moved(0, 80)), "records of another partition");
+        assert_eq!(look(&mut stalls, 90), None);
+        assert_eq!(look(&mut stalls, 150), None, "the others' records do not make it impatient");
+        assert_eq!(look(&mut stalls, 210), Some(partition(1)));
+        assert!(stalls.note_progress(&moved(1, 6)), "its own record");
+    }
+
+    #[test]
+    fn a_queue_that_holds_records_still_is_no_stall() {
+        let mut stalls = Stalls::default();
+        let start = Instant::now();
+        let ends = BTreeMap::from([(partition(0), 9)]);
+        let mut look = |seconds: u64, turned_over| {
+            let now = start + Duration::from_secs(seconds);
+            stalls.look(&[(partition(0), 5)], &ends, turned_over, now).is_some()
+        };
+        let found: Vec<bool> = [(0, true), (50, false), (70, true), (100, true), (130, true)]
+            .map(|(seconds, turned_over)| look(seconds, turned_over))
+            .to_vec();
+        assert_eq!(found, [false, false, false, false, true]);
     }
 }
