@@ -4,7 +4,8 @@
 //! rest of the package sees. The outcome of a commit is decided by reading the log, never by an error text.
 //!
 //! `store/` knows files, `log/` the Delta log's texts and checkpoints, `committer` the compare-and-swap, `care/` keeps a
-//! table healthy, `warehouse` finds, creates and trashes tables. Nothing here knows a broker or a message.
+//! table healthy, `warehouse` finds, creates and trashes tables, `warehouse_mark` tells
+//! a warehouse that is away from one whose tables are. Nothing here knows a broker or a message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -38,6 +39,7 @@ mod store;
 mod switch;
 mod trash;
 mod warehouse;
+mod warehouse_mark;
 mod write;
 
 pub use handle::TableHandle;

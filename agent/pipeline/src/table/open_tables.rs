@@ -59,11 +59,14 @@ impl OpenTables {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::store::TableStore;
     use crate::table::store::local::LocalStore;
+    use crate::table::warehouse_mark::WarehouseMark;
 
     #[tokio::test]
     async fn a_table_that_stays_open_is_refused_after_a_while_and_then_forgotten() {
-        let files = TableFiles::new(Arc::new(LocalStore::new("nowhere".into())), "t".into(), "a.b.t".into());
+        let store: Arc<dyn TableStore> = Arc::new(LocalStore::new("nowhere".into()));
+        let files = TableFiles::new(Arc::clone(&store), WarehouseMark::new(store), "t".into(), "a.b.t".into());
         let tables = OpenTables {
             wait: Duration::from_millis(1),
             ..OpenTables::default()

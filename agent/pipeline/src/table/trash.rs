@@ -10,7 +10,8 @@ use super::store::table_files::TableFiles;
 use super::store::{MoveOutcome, TableStore};
 use super::{TableError, clock, properties};
 
-const TRASH: &str = "_trash";
+/// The folder in the warehouse's root.
+pub(super) const TRASH: &str = "_trash";
 /// File inside a trashed table: milliseconds since 1970 of its deletion. Delta readers pass over it.
 const MARKER: &str = "_trashed_ms";
 /// How a folder is called once nothing can bring it back.
@@ -25,6 +26,7 @@ pub(super) fn owner(files: &TableFiles) -> Result<Option<String>, TableError> {
 /// Moves a stream's table to the trash.
 pub(super) fn trash(store: &dyn TableStore, files: &TableFiles, folder: &str, uid: &str) -> Result<(), TableError> {
     let place = trash_folder(files.table(), uid)?;
+    files.mark().expect(files.table())?;
     match owner(files) {
         Ok(Some(owner)) if owner == uid => {}
         // The name is free, or another table's: ours is in the trash or gone.
@@ -47,6 +49,7 @@ pub(super) fn trash(store: &dyn TableStore, files: &TableFiles, folder: &str, ui
 /// Moves a stream's table back to a free name.
 pub(super) fn restore(store: &dyn TableStore, files: &TableFiles, folder: &str, uid: &str) -> Result<(), TableError> {
     let place = trash_folder(files.table(), uid)?;
+    files.mark().expect(files.table())?;
     let moved = store
         .move_folder(&place, folder)
         .map_err(|error| files.failed("moving the table from the trash", error))?;
@@ -67,8 +70,14 @@ pub(super) fn holds(store: &dyn TableStore, uid: &str) -> Result<bool, TableErro
     Ok(facts.is_some())
 }
 
-/// Deletes tables that have been in the trash longer than that, and ends purges that broke off; returns their uids.
-pub(super) fn purge(store: &dyn TableStore, older_than: Duration, now_ms: i64) -> Result<Vec<String>, TableError> {
+/// Deletes tables that have been in the trash longer than that, and ends purges that broke off; returns their uids. Ends early
+/// once it is not to go on.
+pub(super) fn purge(
+    store: &dyn TableStore,
+    older_than: Duration,
+    now_ms: i64,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Vec<String>, TableError> {
     let mut names = Vec::new();
     store
         .list(TRASH, &mut |listed| {
@@ -78,27 +87,27 @@ pub(super) fn purge(store: &dyn TableStore, older_than: Duration, now_ms: i64) -
         })
         .map_err(|error| failed("listing the trash", error))?;
     let kept_ms = i64::try_from(older_than.as_millis()).unwrap_or(i64::MAX);
+    let purging = |error| failed("purging the trash", error);
     let mut purged = Vec::new();
     for name in names {
-        if let Some(uid) = name.strip_suffix(PURGING_SUFFIX) {
-            delete_purging(store, &name)?;
-            purged.push(uid.to_owned());
-        } else if now_ms.saturating_sub(trashed_ms(store, &name, now_ms)?) >= kept_ms {
-            let purging = format!("{name}{PURGING_SUFFIX}");
-            store
-                .move_folder(&format!("{TRASH}/{name}"), &format!("{TRASH}/{purging}"))
-                .map_err(|error| failed("purging the trash", error))?;
-            delete_purging(store, &purging)?;
-            purged.push(name);
+        let uid = match name.strip_suffix(PURGING_SUFFIX) {
+            Some(uid) => uid.to_owned(),
+            None if now_ms.saturating_sub(trashed_ms(store, &name, now_ms)?) < kept_ms => continue,
+            None => {
+                let (from, to) = (format!("{TRASH}/{name}"), format!("{TRASH}/{name}{PURGING_SUFFIX}"));
+                store.move_folder(&from, &to).map_err(purging)?;
+                name
+            }
+        };
+        if !store
+            .delete_folder(&format!("{TRASH}/{uid}{PURGING_SUFFIX}"), go_on)
+            .map_err(purging)?
+        {
+            break;
         }
+        purged.push(uid);
     }
     Ok(purged)
-}
-
-fn delete_purging(store: &dyn TableStore, name: &str) -> Result<(), TableError> {
-    store
-        .delete_folder(&format!("{TRASH}/{name}"))
-        .map_err(|error| failed("purging the trash", error))
 }
 
 /// When a table came into the trash. One that someone put there without a time counts from now on.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use stream_spec::name::TableName;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::care::schedule::CareSchedule;
@@ -21,14 +22,16 @@ use super::state::LoadedTable;
 use super::store::local::LocalStore;
 use super::store::table_files::{LOG_FOLDER, TableFiles};
 use super::store::{EntryOutcome, TableStore};
+use super::warehouse_mark::WarehouseMark;
 use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema, trash};
 
 /// A folder of tables.
 #[derive(Clone, Debug)]
 pub struct Warehouse {
     store: Arc<dyn TableStore>,
+    mark: WarehouseMark,
     care_jobs: Arc<Semaphore>,
-    open_tables: OpenTables,
+    pub(super) open_tables: OpenTables,
 }
 
 impl Warehouse {
@@ -40,6 +43,7 @@ impl Warehouse {
     /// A warehouse on that store.
     pub(super) fn with_store(store: Arc<dyn TableStore>) -> Self {
         Self {
+            mark: WarehouseMark::new(Arc::clone(&store)),
             store,
             care_jobs: Arc::new(Semaphore::new(CARE_JOBS)),
             open_tables: OpenTables::default(),
@@ -62,7 +66,7 @@ impl Warehouse {
         let files = self.files(name);
         let claim = self.open_tables.claim(&folder(name), &files).await?;
         let (files_to_read, uid, small_below) = (files.clone(), uid.to_owned(), care.small_below());
-        let table = blocking(name, move || LoadedTable::read(&files_to_read, &uid, small_below)).await?;
+        let table = blocking(name, move || open(&files_to_read, &uid, small_below)).await?;
         let (publish, state) = watch::channel(table.public());
         let (requests, receiver) = mpsc::channel(COMMIT_QUEUE);
         let target_file_bytes = care.target_file_bytes;
@@ -77,7 +81,11 @@ impl Warehouse {
     /// Reads a table of the stream `uid` without opening it.
     pub async fn read_state(&self, name: &TableName, uid: &str) -> Result<TableState, TableError> {
         let (files, uid) = (self.files(name), uid.to_owned());
-        blocking(name, move || LoadedTable::read(&files, &uid, 0).map(|table| table.public())).await
+        let work = move || {
+            files.mark().expect(files.table())?;
+            LoadedTable::read(&files, &uid, 0).map(|table| table.public())
+        };
+        blocking(name, work).await
     }
 
     /// Moves the table of the stream `uid` to the trash, once its handle is closed. A table that is gone, or in the trash
@@ -107,19 +115,30 @@ impl Warehouse {
 
     /// Whether a table of the stream `uid` is in the trash.
     pub async fn in_trash(&self, uid: &str) -> Result<bool, TableError> {
-        let (store, uid) = (Arc::clone(&self.store), uid.to_owned());
-        blocking(&uid.clone(), move || trash::holds(&*store, &uid)).await
+        let (store, mark, uid) = (Arc::clone(&self.store), self.mark.clone(), uid.to_owned());
+        let work = move || {
+            mark.expect(trash::TRASH)?;
+            trash::holds(&*store, &uid)
+        };
+        blocking(&trash::TRASH, work).await
     }
 
-    /// Deletes what has been in the trash longer than that; returns the uids.
+    /// Deletes what has been in the trash longer than that; returns the uids. It may take long for tables of many files; where
+    /// the future is dropped it ends between two files, and the next call goes on.
     pub async fn purge_trash(&self, older_than: Duration) -> Result<Vec<String>, TableError> {
-        let store = Arc::clone(&self.store);
-        blocking(&"trash", move || trash::purge(&*store, older_than, clock::now_ms())).await
+        let (store, mark) = (Arc::clone(&self.store), self.mark.clone());
+        let stopping = CancellationToken::new();
+        let _stops_when_dropped = stopping.clone().drop_guard();
+        let work = move || {
+            mark.expect(trash::TRASH)?;
+            trash::purge(&*store, older_than, clock::now_ms(), &|| !stopping.is_cancelled())
+        };
+        blocking(&trash::TRASH, work).await
     }
 
     /// The files of a table.
     pub(super) fn files(&self, name: &TableName) -> TableFiles {
-        TableFiles::new(Arc::clone(&self.store), folder(name), name.to_string())
+        TableFiles::new(Arc::clone(&self.store), self.mark.clone(), folder(name), name.to_string())
     }
 }
 
@@ -153,10 +172,19 @@ fn local_folder(url_or_path: &str) -> Result<PathBuf, TableError> {
     })
 }
 
+fn open(files: &TableFiles, uid: &str, small_below: u64) -> Result<LoadedTable, TableError> {
+    files.mark().expect(files.table())?;
+    let table = LoadedTable::read(files, uid, small_below)?;
+    // A table of ours is there, so this is the warehouse, also if it came without a mark.
+    files.mark().claim(files.table())?;
+    Ok(table)
+}
+
 fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError> {
     schema::expect_storable(&table.columns).map_err(|message| TableError::Unsupported { message })?;
     // The uid becomes part of app ids and of a folder's name.
     trash::expect_plain(&table.stream_uid).map_err(|what| files.internal(what))?;
+    files.mark().claim(files.table())?;
     if let Some(state) = existing(files, &table.stream_uid)? {
         return Ok(state);
     }

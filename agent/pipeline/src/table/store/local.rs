@@ -158,8 +158,8 @@ impl TableStore for LocalStore {
         }
     }
 
-    fn delete_folder(&self, folder: &str) -> io::Result<()> {
-        present(std::fs::remove_dir_all(self.absolute(folder))).map(|_| ())
+    fn delete_folder(&self, folder: &str, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
+        delete_folder(&self.absolute(folder), go_on)
     }
 
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
@@ -258,6 +258,25 @@ fn open_folder(path: &Path) -> io::Result<OwnedFd> {
         OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )?)
+}
+
+/// Deletes file by file, so that a folder of many can be left off and gone on with.
+fn delete_folder(folder: &Path, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
+    let Some(entries) = present(std::fs::read_dir(folder))? else {
+        return Ok(true);
+    };
+    for entry in entries {
+        if !go_on() {
+            return Ok(false);
+        }
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            present(std::fs::remove_file(entry.path()))?;
+        } else if !delete_folder(&entry.path(), go_on)? {
+            return Ok(false);
+        }
+    }
+    present(std::fs::remove_dir(folder)).map(|_| true)
 }
 
 fn create_exclusive(folder: &OwnedFd, name: &str) -> Result<File, Errno> {

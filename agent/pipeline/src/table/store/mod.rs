@@ -95,8 +95,8 @@ pub(super) trait TableStore: fmt::Debug + Send + Sync {
     fn create_folder(&self, folder: &str) -> io::Result<()>;
     /// Moves a folder with all it holds, in one step, never onto another one.
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome>;
-    /// Deletes a folder with all it holds; one that is missing is success.
-    fn delete_folder(&self, folder: &str) -> io::Result<()>;
+    /// Deletes a folder with all it holds, as long as it is to go on; false if it ended before. One that is missing is success.
+    fn delete_folder(&self, folder: &str, go_on: &dyn Fn() -> bool) -> io::Result<bool>;
     /// Writes a log entry if no file has its name and, where given, the entry `previous` still is what it was.
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome>;
 }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{EntryOutcome, FileFacts, Listed, NewFile, RandomRead, TableStore};
 use crate::table::TableError;
+use crate::table::warehouse_mark::WarehouseMark;
 
 /// The folder of the log inside a table.
 pub(in crate::table) const LOG_FOLDER: &str = "_delta_log";
@@ -20,14 +21,25 @@ pub(in crate::table) const LOG_FOLDER: &str = "_delta_log";
 #[derive(Clone, Debug)]
 pub(in crate::table) struct TableFiles {
     store: Arc<dyn TableStore>,
+    mark: WarehouseMark,
     folder: String,
     table: String,
 }
 
 impl TableFiles {
     /// The files of the table of that name, in that folder of the store.
-    pub(in crate::table) fn new(store: Arc<dyn TableStore>, folder: String, table: String) -> Self {
-        Self { store, folder, table }
+    pub(in crate::table) fn new(store: Arc<dyn TableStore>, mark: WarehouseMark, folder: String, table: String) -> Self {
+        Self {
+            store,
+            mark,
+            folder,
+            table,
+        }
+    }
+
+    /// The warehouse's mark.
+    pub(in crate::table) fn mark(&self) -> &WarehouseMark {
+        &self.mark
     }
 
     /// The table's name, for errors and logs.
@@ -105,12 +117,13 @@ impl TableFiles {
         self.store.write_entry(&self.inside(LOG_FOLDER), name, bytes, previous)
     }
 
-    /// The table is not there.
+    /// The table is not there; or its whole warehouse is not, which says nothing of the table.
     pub(in crate::table) fn gone(&self) -> TableError {
-        TableError::Gone {
+        let gone = || TableError::Gone {
             table: self.table.clone(),
             location: self.location(),
-        }
+        };
+        self.mark.expect(&self.table).err().unwrap_or_else(gone)
     }
 
     /// Something is at the place where a table should come.
@@ -121,12 +134,13 @@ impl TableFiles {
         }
     }
 
-    /// Someone altered the table.
+    /// Someone altered the table; or it is a table of another warehouse, which says nothing of ours.
     pub(in crate::table) fn altered(&self, what: impl Into<String>) -> TableError {
-        TableError::Altered {
+        let altered = TableError::Altered {
             table: self.table.clone(),
             what: what.into(),
-        }
+        };
+        self.mark.expect(&self.table).err().unwrap_or(altered)
     }
 
     /// Storage failed, or gave what cannot be read.

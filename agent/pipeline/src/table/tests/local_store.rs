@@ -88,9 +88,27 @@ fn folders_move_as_a_whole_and_never_onto_another() {
     store.create_folder("t").unwrap();
     assert_eq!(store.move_folder("t", "_trash/u").unwrap(), MoveOutcome::TargetExists);
     assert_eq!(store.move_folder("missing/t", "x").unwrap(), MoveOutcome::SourceMissing);
-    store.delete_folder("_trash").unwrap();
-    store.delete_folder("_trash").unwrap();
+    for _ in 0..2 {
+        assert!(store.delete_folder("_trash", &|| true).unwrap());
+    }
     assert_eq!(store.facts("_trash/u/log").unwrap(), None);
+}
+
+#[test]
+fn deleting_a_folder_of_many_files_can_be_left_off_and_gone_on_with() {
+    let (_folder, store) = store();
+    for number in 0..5 {
+        store.create(&format!("t/log/{number}")).unwrap().finish().unwrap();
+    }
+    let steps = std::cell::Cell::new(0);
+    let three_steps = || {
+        steps.set(steps.get() + 1);
+        steps.get() <= 3
+    };
+    assert!(!store.delete_folder("t", &three_steps).unwrap());
+    assert_eq!(names(&store, "t/log").len(), 3, "one step was into the folder");
+    assert!(store.delete_folder("t", &|| true).unwrap());
+    assert_eq!(store.facts("t").unwrap(), None);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod faulty_store;
 mod foreign;
 mod life;
 mod local_store;
+mod mark;
 mod races;
 mod support;
 mod sweeps;
