@@ -294,14 +294,32 @@ fn every_invariant_names_a_test_that_exists() {
             findings.push(format!("no test: {row}"));
         }
         for test in tests {
-            let definition = format!("fn {test}(");
-            if !sources.values().any(|source| source.contains(&definition)) {
+            if !has_function(&sources, test) {
                 findings.push(format!("no function `{test}` for: {row}"));
             }
         }
     }
     assert!(invariants >= 10, "the chapter has its table");
     fail_if_any("each invariant is kept by a test", &findings);
+}
+
+#[test]
+fn every_lesson_names_tests_that_exist() {
+    let text = fs::read_to_string(repository().join("docs/internals/lessons.md")).unwrap();
+    let is_test_name = |code: &&str| {
+        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+        code.chars().all(plain) && code.matches('_').count() >= 2
+    };
+    let tests: BTreeSet<&str> = text.split('`').skip(1).step_by(2).filter(is_test_name).collect();
+    assert!(tests.len() >= 50, "the page has its tables");
+    let sources = sources();
+    let missing = tests.into_iter().filter(|test| !has_function(&sources, test));
+    fail_if_any("each lesson's tests exist", &missing.map(str::to_owned).collect::<Vec<_>>());
+}
+
+fn has_function(sources: &BTreeMap<String, String>, name: &str) -> bool {
+    let definition = format!("fn {name}(");
+    sources.values().any(|source| source.contains(&definition))
 }
 
 #[test]
