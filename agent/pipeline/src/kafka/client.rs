@@ -46,6 +46,21 @@ pub(crate) struct AvailableRange {
     pub(crate) end: i64,
 }
 
+/// Ranges of partitions, as far as their leaders told.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges {
+    pub(crate) known: BTreeMap<PartitionId, AvailableRange>,
+    /// Why the range of a partition is not known.
+    pub(crate) untold: BTreeMap<PartitionId, NativeError>,
+}
+
+/// Offsets of partitions, as far as their leaders told.
+#[derive(Default)]
+struct Offsets {
+    told: BTreeMap<PartitionId, i64>,
+    untold: BTreeMap<PartitionId, NativeError>,
+}
+
 /// A client of one cluster.
 pub(crate) struct ClusterClient {
     pub(crate) consumer: Arc<OpenConsumer>,
@@ -209,53 +224,60 @@ impl ClusterClient {
         }
     }
 
-    /// First offsets and read-committed ends. A partition whose leader is away has none.
-    pub(crate) async fn available_ranges(
-        &self,
-        partitions: &[PartitionId],
-    ) -> Result<BTreeMap<PartitionId, AvailableRange>, PipelineError> {
-        let earliest = self.list_offsets(partitions, Offset::Beginning).await?;
-        let ends = self.ends(partitions).await?;
-        let ranges = earliest.into_iter().filter_map(|(partition, earliest)| {
-            let end = *ends.get(&partition)?;
-            Some((partition, AvailableRange { earliest, end }))
-        });
-        Ok(ranges.collect())
+    /// First offsets and read-committed ends, as far as the partitions' leaders tell within `wait`.
+    pub(crate) async fn available_ranges(&self, partitions: &[PartitionId], wait: Duration) -> Result<Ranges, PipelineError> {
+        let (earliest, ends) = tokio::try_join!(
+            self.list_offsets(partitions, Offset::Beginning, wait),
+            self.list_offsets(partitions, Offset::End, wait)
+        )?;
+        let mut ranges = Ranges {
+            untold: earliest.untold.into_iter().chain(ends.untold).collect(),
+            ..Ranges::default()
+        };
+        for (partition, earliest) in earliest.told {
+            if let Some(end) = ends.told.get(&partition).copied() {
+                ranges.known.insert(partition, AvailableRange { earliest, end });
+            }
+        }
+        Ok(ranges)
     }
 
-    /// Read-committed ends of partitions whose leader answers.
-    pub(crate) async fn ends(&self, partitions: &[PartitionId]) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
-        self.list_offsets(partitions, Offset::End).await
+    /// Read-committed ends of partitions whose leader tells within `wait`.
+    pub(crate) async fn ends(&self, partitions: &[PartitionId], wait: Duration) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
+        Ok(self.list_offsets(partitions, Offset::End, wait).await?.told)
     }
 
-    async fn list_offsets(&self, partitions: &[PartitionId], which: Offset) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
+    async fn list_offsets(&self, partitions: &[PartitionId], which: Offset, wait: Duration) -> Result<Offsets, PipelineError> {
+        let mut offsets = Offsets::default();
         if partitions.is_empty() {
-            return Ok(BTreeMap::new());
+            return Ok(offsets);
         }
         let mut list = TopicPartitionList::with_capacity(partitions.len());
         for partition in partitions {
             list.add_partition_offset(&partition.topic, partition.partition, which)
                 .map_err(|error| self.unreachable(&error.to_string()))?;
         }
-        let consumer = self.consumer.clone();
-        let answer = blocking(move || consumer.consumer().offsets_for_times(list, limits::SOURCE_ANSWER_WAIT)).await?;
-        let list =
-            answer.map_err(|error| self.unreachable(&error.rdkafka_error_code().map_or(error.to_string(), |code| code.to_string())))?;
-        self.consumer.note_answer();
-        let offsets = list
-            .elements()
-            .into_iter()
-            .filter_map(|element| match (element.error(), element.offset()) {
-                (Ok(()), Offset::Offset(offset)) => Some((
-                    PartitionId {
-                        topic: element.topic().to_owned(),
-                        partition: element.partition(),
-                    },
-                    offset,
-                )),
-                _ => None,
-            });
-        Ok(offsets.collect())
+        match ffi::list_offsets(&self.consumer, &list, wait).await {
+            Ok(answers) => {
+                for (partition, answer) in answers {
+                    match answer {
+                        Ok(offset) => drop(offsets.told.insert(partition, offset)),
+                        Err(error) => drop(offsets.untold.insert(partition, error)),
+                    }
+                }
+            }
+            // No partition has a leader, or none was found in time.
+            Err(error) => {
+                tracing::debug!(%error, "the offsets of partitions are not known now");
+                offsets
+                    .untold
+                    .extend(partitions.iter().map(|partition| (partition.clone(), error.clone())));
+            }
+        }
+        if !offsets.told.is_empty() {
+            self.consumer.note_answer();
+        }
+        Ok(offsets)
     }
 
     /// The source cannot be reached; says where, and why in librdkafka's words.

@@ -16,6 +16,7 @@ use super::source::{BatchBounds, KafkaSource};
 use super::topics::{self, TopicState};
 use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
+use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
 use crate::status::{PipelineCondition, condition};
 use crate::table::{SourceIdentity, TableState};
@@ -45,8 +46,9 @@ pub(crate) struct Opening {
     pub(crate) held: BTreeMap<PartitionId, String>,
     /// What is not as it should be.
     pub(crate) conditions: Vec<PipelineCondition>,
-    /// False when a partition could not be decided about: the stream is to be opened again soon.
-    pub(crate) is_complete: bool,
+    /// Partitions that are not read and that can be decided about once their end is told and is at least this: then the
+    /// stream is to be opened again.
+    pub(crate) undecided: BTreeMap<PartitionId, i64>,
     /// Ends of partitions, as a read-committed reader sees them.
     pub(crate) ends: BTreeMap<PartitionId, i64>,
 }
@@ -66,16 +68,14 @@ impl Opening {
         let found = topics::look_up(&client, &subscribed, Instant::now()).await?;
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
         let wanted = partitions_of(&plan);
-        let ranges = match client.available_ranges(&wanted).await {
-            Ok(ranges) => ranges,
-            // The cluster has just described its topics, so it is a partition without a leader that does not answer. The
-            // others are read meanwhile.
-            Err(PipelineError::Source { message, .. }) => {
-                tracing::info!(message, "the ranges of partitions are not known now");
-                BTreeMap::new()
-            }
-            Err(error) => return Err(error),
-        };
+        // Nothing is read while this is asked, so a leader that is away is not waited for long: the other partitions are
+        // read meanwhile, and so are its own as soon as it is back, where they have a recorded position.
+        let ranges = client.available_ranges(&wanted, limits::OFFSETS_WAIT).await?;
+        if let Some((partition, error)) = ranges.untold.first_key_value() {
+            let (count, topic, partition) = (ranges.untold.len(), &partition.topic, partition.partition);
+            tracing::info!(count, topic, partition, %error, "the ranges of partitions are not known now");
+        }
+        let ranges = ranges.known;
         let mut opening = Self {
             lease,
             options,
@@ -85,7 +85,7 @@ impl Opening {
             attach: Positions::new(),
             held: BTreeMap::new(),
             conditions: Vec::new(),
-            is_complete: wanted.iter().all(|partition| ranges.contains_key(partition)),
+            undecided: BTreeMap::new(),
             ends: ranges.iter().map(|(partition, range)| (partition.clone(), range.end)).collect(),
         };
         let mut moved = Positions::new();
@@ -93,15 +93,12 @@ impl Opening {
         identity.topic_ids.extend(plan.new_topic_ids);
         opening.resume(plan.resume, &ranges, &request, &mut moved);
         for partition in plan.appeared {
-            // Without a leader its first offset is not known: it is looked at again.
-            if let Some(range) = ranges.get(&partition) {
-                moved.insert(
-                    partition,
-                    Position {
-                        next_offset: range.earliest,
-                        epoch: 0,
-                    },
-                );
+            match ranges.get(&partition) {
+                Some(range) => {
+                    let next_offset = range.earliest;
+                    moved.insert(partition, Position { next_offset, epoch: 0 });
+                }
+                None => drop(opening.undecided.insert(partition, 0)),
             }
         }
         for recreated in &plan.recreated {
@@ -132,8 +129,9 @@ impl Opening {
             let reported = request.out_of_range.contains(&partition);
             let Some(range) = ranges.get(&partition).copied() else {
                 if reported {
-                    self.held
-                        .insert(partition.clone(), plan::unknown_range_message(&partition, position));
+                    let message = plan::unknown_range_message(&partition, position);
+                    self.held.insert(partition.clone(), message);
+                    self.undecided.insert(partition, 0);
                 } else {
                     self.attach.insert(partition, position);
                 }
@@ -183,6 +181,9 @@ impl Opening {
                 // The new topic's ends say nothing about positions in the old one.
                 self.ends.retain(|partition, _| partition.topic != recreated.topic);
                 self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
+                // With all of its ranges the topic is held by the policy, which only another definition changes.
+                let untold = recreated.partitions().filter(|partition| !ranges.contains_key(partition));
+                self.undecided.extend(untold.map(|partition| (partition, 0)));
             }
         }
     }
@@ -222,12 +223,7 @@ fn exists(topics: &BTreeMap<String, TopicState>, partition: &PartitionId) -> boo
 }
 
 fn partitions_of(plan: &AttachPlan) -> Vec<PartitionId> {
-    let recreated = plan.recreated.iter().flat_map(|recreated| {
-        recreated.partitions.iter().map(|partition| PartitionId {
-            topic: recreated.topic.clone(),
-            partition: *partition,
-        })
-    });
+    let recreated = plan.recreated.iter().flat_map(RecreatedTopic::partitions);
     plan.resume
         .keys()
         .cloned()
@@ -252,6 +248,13 @@ fn conditions(
     conditions
 }
 
+/// True when the ends that were told allow to decide about a partition that could not be decided about at opening.
+pub(crate) fn decidable(undecided: &BTreeMap<PartitionId, i64>, ends: &BTreeMap<PartitionId, i64>) -> bool {
+    undecided
+        .iter()
+        .any(|(partition, end_min)| ends.get(partition).is_some_and(|end| end >= end_min))
+}
+
 /// True when a cluster's topics differ from what was opened, so that the stream must be opened anew.
 pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<String, TopicState>) -> bool {
     now.iter().any(|(topic, now)| match (before.get(topic), now) {
@@ -266,6 +269,25 @@ pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<Stri
 mod tests {
     use super::*;
     use crate::kafka::topics::TopicDescription;
+
+    #[test]
+    fn only_an_end_that_a_partition_waits_for_opens_the_stream_again() {
+        let partition = |partition| PartitionId {
+            topic: "a".to_owned(),
+            partition,
+        };
+        let undecided = BTreeMap::from([(partition(1), 0), (partition(2), 100)]);
+        for (ends, expected) in [
+            (vec![], false),
+            (vec![(partition(0), 500)], false),
+            (vec![(partition(1), 0)], true),
+            (vec![(partition(2), 99)], false),
+            (vec![(partition(2), 100)], true),
+        ] {
+            assert_eq!(decidable(&undecided, &ends.iter().cloned().collect()), expected, "{ends:?}");
+        }
+        assert!(!decidable(&BTreeMap::new(), &BTreeMap::from([(partition(0), 500)])));
+    }
 
     #[test]
     fn a_stream_is_opened_again_when_what_is_there_differs() {

@@ -38,6 +38,16 @@ pub(crate) struct RecreatedTopic {
     pub(crate) partitions: Vec<i32>,
 }
 
+impl RecreatedTopic {
+    /// The partitions of the new topic.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> {
+        self.partitions.iter().map(|partition| PartitionId {
+            topic: self.topic.clone(),
+            partition: *partition,
+        })
+    }
+}
+
 /// Compares the cluster's topics with the recorded ones.
 pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions, identity: &SourceIdentity) -> AttachPlan {
     let mut plan = AttachPlan::default();
@@ -105,11 +115,7 @@ pub(crate) fn restart(
             },
         );
     }
-    for number in &recreated.partitions {
-        let partition = PartitionId {
-            topic: recreated.topic.clone(),
-            partition: *number,
-        };
+    for partition in recreated.partitions() {
         // A partition whose leader is away has no range: the topic is restarted when all of it can be.
         let next_offset = start(ranges.get(&partition)?)?;
         let epoch = recorded.get(&partition).map_or(0, |position| position.epoch + 1);

@@ -28,8 +28,17 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(partitions: i32) -> Self {
-        let mock = MockCluster::new(1).expect("mock cluster");
+        Self::of_brokers(1, partitions)
+    }
+
+    /// A cluster in which partition 0 is led by broker 1, and so on, round and round.
+    pub(crate) fn of_brokers(brokers: i32, partitions: i32) -> Self {
+        let mock = MockCluster::new(brokers).expect("mock cluster");
         mock.create_topic(TOPIC, partitions, 1).expect("topic");
+        for partition in 0..partitions {
+            let leader = Some(partition % brokers + 1);
+            mock.partition_leader(TOPIC, partition, leader).expect("leader");
+        }
         let producer = ClientConfig::new()
             .set("bootstrap.servers", mock.bootstrap_servers())
             .create()
@@ -39,6 +48,10 @@ impl Cluster {
             producer,
             pool: ClientPool::default(),
         }
+    }
+
+    pub(crate) fn stop_broker(&self, broker: i32) {
+        self.mock.broker_down(broker).expect("stopped");
     }
 
     pub(crate) fn properties(&self) -> ClientProperties {

@@ -1,13 +1,19 @@
 //! The client's wiring against librdkafka's own mock cluster.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rdkafka::error::RDKafkaErrorCode;
 
 use super::client::AvailableRange;
+use super::ffi::NativeError;
 use super::options::ClientOptions;
 use super::pool::ClientPool;
 use super::source::{BatchBounds, PartitionProblem};
 use super::testing::{Cluster, DEADLINE, at, partition, read};
+use super::topics;
 use crate::connection::ClientProperties;
+use crate::error::PipelineError;
 use crate::position::Positions;
 
 fn texts(parts: &[Option<&[u8]>]) -> Vec<Option<String>> {
@@ -171,11 +177,54 @@ async fn a_cluster_tells_the_range_of_each_partition() {
     cluster.send(1, None, Some("a"));
     let ranges = lease
         .client()
-        .available_ranges(&[partition(0), partition(1)])
+        .available_ranges(&[partition(0), partition(1)], DEADLINE)
         .await
         .expect("ranges");
     let range = |end| AvailableRange { earliest: 0, end };
-    assert_eq!(ranges, BTreeMap::from([(partition(0), range(0)), (partition(1), range(1))]));
+    assert_eq!(ranges.known, BTreeMap::from([(partition(0), range(0)), (partition(1), range(1))]));
+}
+
+#[tokio::test]
+async fn a_leader_that_is_away_hides_the_ranges_of_its_own_partitions_alone() {
+    let cluster = Cluster::of_brokers(2, 3);
+    let lease = cluster.lease().await;
+    cluster.send(2, None, Some("a"));
+    cluster.stop_broker(2);
+    let partitions = [partition(0), partition(1), partition(2)];
+    let ranges = lease
+        .client()
+        .available_ranges(&partitions, Duration::from_secs(1))
+        .await
+        .expect("ranges");
+    let range = |end| AvailableRange { earliest: 0, end };
+    assert_eq!(ranges.known, BTreeMap::from([(partition(0), range(0)), (partition(2), range(1))]));
+    assert_eq!(ranges.untold.keys().collect::<Vec<_>>(), [&partition(1)]);
+}
+
+#[tokio::test]
+async fn a_partition_that_tells_no_range_is_reported_by_what_its_leader_says() {
+    let properties = ClientProperties {
+        bootstrap_servers: "127.0.0.1:1".to_owned(),
+        properties: BTreeMap::new(),
+        identity: "none".to_owned(),
+    };
+    let pool = ClientPool::default();
+    let client = pool.visit(&properties, &ClientOptions::default()).await.expect("opened");
+    for (code, expected) in [
+        (RDKafkaErrorCode::OperationTimedOut, "SourceUnreachable"),
+        (RDKafkaErrorCode::BrokerTransportFailure, "SourceUnreachable"),
+        (RDKafkaErrorCode::TopicAuthorizationFailed, "TopicRefused"),
+        (RDKafkaErrorCode::LeaderNotAvailable, "TopicRefused"),
+    ] {
+        let text = String::new();
+        match topics::untold(&client, &partition(3), Some(&NativeError { code, text })) {
+            PipelineError::Source { reason, message, .. } => {
+                assert_eq!(reason, expected, "{code:?}");
+                assert!(reason != "TopicRefused" || message.contains("partition 3"), "{message}");
+            }
+            error => panic!("{error}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ use super::ffi::NativeError;
 pub(crate) use super::ffi::TopicDescription;
 use super::options::{KafkaOptions, starting_offset};
 use crate::error::{PipelineError, Retry};
+use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
 use crate::table::SourceIdentity;
 
@@ -88,12 +89,13 @@ pub(crate) async fn start_positions(
             TopicState::Refused(why) => return Err(refused(client, &topic, &why)),
         }
     }
-    let ranges = client.available_ranges(&partitions).await?;
+    let ranges = client.available_ranges(&partitions, limits::SOURCE_ANSWER_WAIT).await?;
     let mut positions = Positions::new();
     for partition in partitions {
         let range = *ranges
+            .known
             .get(&partition)
-            .ok_or_else(|| refused(client, &partition.topic, "a partition has no leader now"))?;
+            .ok_or_else(|| untold(client, &partition, ranges.untold.get(&partition)))?;
         let next_offset = start_offset(starting_offset(&options.starting_offsets, &partition), &partition, range)?;
         positions.insert(partition, Position { next_offset, epoch: 0 });
     }
@@ -178,6 +180,24 @@ pub(crate) fn refused(client: &ClusterClient, topic: &str, why: &str) -> Pipelin
         message: refused_message(client, topic, why),
         retry: Retry::Later,
     }
+}
+
+/// A partition's range is not known: its leader is away, or does not want to tell.
+pub(crate) fn untold(client: &ClusterClient, partition: &PartitionId, error: Option<&NativeError>) -> PipelineError {
+    let number = partition.partition;
+    match error {
+        Some(error) if is_of_connection(error.code) => client.unreachable(&format!(
+            "the leader of topic `{}` partition {number} does not answer: {error}",
+            partition.topic
+        )),
+        Some(error) => refused(client, &partition.topic, &format!("partition {number}: {error}")),
+        None => refused(client, &partition.topic, &format!("the answer leaves partition {number} out")),
+    }
+}
+
+fn is_of_connection(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode::{AllBrokersDown, BrokerTransportFailure, OperationTimedOut, RequestTimedOut};
+    matches!(code, OperationTimedOut | RequestTimedOut | BrokerTransportFailure | AllBrokersDown)
 }
 
 /// Sentence about a topic that the cluster does not tell about.

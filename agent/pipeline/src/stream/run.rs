@@ -169,7 +169,8 @@ impl Runner {
             self.board.set_condition(condition_type, found.cloned());
         }
         let found_topics = std::mem::take(&mut opening.topics);
-        let (waits_for_source, is_complete) = (!opening.conditions.is_empty() || !opening.is_complete, opening.is_complete);
+        let undecided = std::mem::take(&mut opening.undecided);
+        let waits_for_source = !opening.conditions.is_empty() || !undecided.is_empty();
         let source = opening.attach().await?;
         let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
         let session = Session {
@@ -181,7 +182,7 @@ impl Runner {
             table,
             topics: found_topics,
             waits_for_source,
-            is_complete,
+            undecided,
             source,
             stages,
             commit_took: limits::COMMIT_TIME_GUESS,

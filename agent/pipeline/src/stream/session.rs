@@ -48,8 +48,8 @@ pub(crate) struct Session<'a> {
     pub(crate) topics: BTreeMap<String, TopicState>,
     /// True when something is missing that may come: looked for more often.
     pub(crate) waits_for_source: bool,
-    /// False when a partition could not be decided about at opening.
-    pub(crate) is_complete: bool,
+    /// Partitions that could not be decided about at opening, and the ends that they wait for.
+    pub(crate) undecided: BTreeMap<PartitionId, i64>,
     pub(crate) source: KafkaSource,
     pub(crate) stages: Stages,
     /// From a batch's last record to its commit, as last seen.
@@ -266,7 +266,7 @@ impl Session<'_> {
     fn start_survey(&self) -> Surveying {
         let (client, table) = (self.source.client().clone(), self.table.clone());
         let topics = self.topics.keys().cloned().collect();
-        let partitions = self.source.partitions().clone();
+        let partitions: Vec<PartitionId> = self.source.partitions().iter().chain(self.undecided.keys()).cloned().collect();
         tokio::spawn(async move {
             let table = table.probe().await;
             let topics = topics::look_up(&client, &topics, std::time::Instant::now()).await?;
@@ -293,7 +293,7 @@ impl Session<'_> {
         self.board.set_condition(condition::SOURCE_REACHABLE, None);
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         state.survey_at = Instant::now() + self.survey_wait();
-        if !self.is_complete || open::changed(&self.topics, &survey.topics) {
+        if open::decidable(&self.undecided, &survey.ends) || open::changed(&self.topics, &survey.topics) {
             return Ok(Some(SessionEnd::SourceChanged));
         }
         self.board.show_ends(&survey.ends);
@@ -336,7 +336,7 @@ impl Session<'_> {
     }
 }
 
-/// Ends of the partitions whose topics are there. One without a leader keeps all of them from being told, for now.
+/// Ends of the partitions whose topics are there and whose leaders tell.
 async fn ends(
     client: &ClusterClient,
     topics: &BTreeMap<String, TopicState>,
@@ -344,13 +344,7 @@ async fn ends(
 ) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
     let is_there = |partition: &&PartitionId| matches!(topics.get(&partition.topic), Some(TopicState::Found(_)));
     let there: Vec<PartitionId> = partitions.iter().filter(is_there).cloned().collect();
-    match client.ends(&there).await {
-        Err(PipelineError::Source { message, .. }) => {
-            tracing::debug!(message, "the ends of partitions are not known now");
-            Ok(BTreeMap::new())
-        }
-        ends => ends,
-    }
+    client.ends(&there, limits::OFFSETS_WAIT).await
 }
 
 async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineError> {
