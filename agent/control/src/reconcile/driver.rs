@@ -44,6 +44,8 @@ struct Entry {
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut schedule = Schedule::default();
     let mut runs = JoinSet::new();
+    // At most one, beside the runs: a table of a week has hundreds of thousands of files.
+    let mut purge = JoinSet::new();
     let mut next_purge = Instant::now();
     let mut know_all = false;
     let mut next_listing = Instant::now();
@@ -63,9 +65,11 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 }
             }
         }
-        if next_purge <= now {
-            purge_trash(&shared).await;
-            next_purge = Instant::now() + TRASH_PURGE_INTERVAL;
+        let may_purge = know_all && purge.is_empty();
+        if may_purge && next_purge <= now {
+            let shared = shared.clone();
+            purge.spawn(async move { purge_trash(&shared).await });
+            next_purge = now + TRASH_PURGE_INTERVAL;
         }
         for uid in schedule.begin_due(RUNS_AT_ONCE_MAX - runs.len()) {
             let shared = shared.clone();
@@ -78,21 +82,26 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 (uid, steps.await)
             });
         }
-        let mut wake_at = if runs.len() < RUNS_AT_ONCE_MAX {
-            schedule.next_due().unwrap_or(next_purge).min(next_purge)
-        } else {
-            next_purge
-        };
-        if !know_all {
-            wake_at = wake_at.min(next_listing);
-        }
+        let wake_at = [
+            (!know_all).then_some(next_listing),
+            may_purge.then_some(next_purge),
+            schedule.next_due().filter(|_| runs.len() < RUNS_AT_ONCE_MAX),
+        ];
+        let wake_at = wake_at.into_iter().flatten().min().unwrap_or(now + LOOK_AGAIN_AFTER);
         tokio::select! {
             () = shared.stopping.cancelled() => break,
             () = shared.wakeups.notify.notified() => shared.wakeups.take().iter().for_each(|uid| schedule.wake(uid)),
             Some(joined) = runs.join_next() => finish_run(&shared, &mut schedule, joined),
+            Some(joined) = purge.join_next() => {
+                if let Err(error) = joined {
+                    tracing::error!(%error, "purging the trash panicked");
+                }
+            }
             () = tokio::time::sleep_until(wake_at) => {}
         }
     }
+    // What is left in the trash is purged after the next start.
+    purge.shutdown().await;
     while runs.join_next().await.is_some() {}
 }
 
@@ -198,7 +207,90 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+    use stream_pipeline::engine::StreamDefinition;
+    use stream_pipeline::error::PipelineError;
+    use stream_pipeline::table::{TableError, TableState};
+    use stream_spec::name::TableName;
+
     use super::*;
+    use crate::reconcile::backoff::Backoff;
+    use crate::reconcile::engine::{PipelineEngine, RunningPipeline};
+    use crate::reconcile::{Reconciler, ReconcilerSettings};
+    use crate::store::Store;
+    use crate::store::sqlite::SqliteStore;
+    use crate::testing::definitions::{connection, declared};
+    use crate::testing::engine::FakeEngine;
+    use crate::testing::wait_until;
+
+    /// An engine whose trash never gets empty.
+    #[derive(Default)]
+    struct EndlessPurge {
+        engine: FakeEngine,
+        purges: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl PipelineEngine for EndlessPurge {
+        async fn provision(&self, definition: &StreamDefinition) -> Result<TableState, PipelineError> {
+            self.engine.provision(definition).await
+        }
+
+        fn start(&self, definition: StreamDefinition) -> Arc<dyn RunningPipeline> {
+            self.engine.start(definition)
+        }
+
+        async fn table_state(&self, table: &TableName, uid: &str) -> Result<TableState, TableError> {
+            self.engine.table_state(table, uid).await
+        }
+
+        async fn trash(&self, table: &TableName, uid: &str) -> Result<(), TableError> {
+            self.engine.trash(table, uid).await
+        }
+
+        async fn restore(&self, table: &TableName, uid: &str) -> Result<(), TableError> {
+            self.engine.restore(table, uid).await
+        }
+
+        async fn in_trash(&self, uid: &str) -> Result<bool, TableError> {
+            self.engine.in_trash(uid).await
+        }
+
+        async fn purge_trash(&self, _older_than: Duration) -> Result<usize, TableError> {
+            self.purges.fetch_add(1, Ordering::SeqCst);
+            std::future::pending().await
+        }
+
+        fn location(&self, table: &TableName) -> String {
+            self.engine.location(table)
+        }
+    }
+
+    #[tokio::test]
+    async fn streams_start_and_the_agent_ends_while_the_trash_is_purged() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+        store.insert_connection(&connection("kafka")).await.unwrap();
+        store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
+        let engine = Arc::new(EndlessPurge::default());
+        let settings = ReconcilerSettings {
+            trash_retention: Duration::from_secs(60),
+            backoff: Backoff {
+                first: Duration::from_millis(1),
+                max: Duration::from_millis(5),
+            },
+        };
+        let reconciler = Reconciler::start(store, engine.clone(), settings);
+        wait_until("the stream runs beside the purge", || async {
+            engine.engine.running() == 1 && engine.purges.load(Ordering::SeqCst) == 1
+        })
+        .await;
+        let ended = tokio::time::timeout(Duration::from_secs(10), reconciler.shut_down()).await;
+        ended.expect("the purge should not hold the agent up");
+        assert_eq!(engine.purges.load(Ordering::SeqCst), 1);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_is_run_once_at_a_time_and_again_when_it_was_woken_meanwhile() {
