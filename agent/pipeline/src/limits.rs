@@ -11,6 +11,9 @@ pub const DISCOVERY_INTERVAL: Duration = Duration::from_secs(30);
 /// being gathered, one being decoded and one being written fit in memory for many streams.
 pub const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// Largest bound of a batch that is followed: with it, and the one message that goes beyond it, a decoder takes the batch.
+pub const BATCH_BYTES_CEILING: usize = stream_decode::limits::BATCH_BYTES_MAX / 2;
+
 /// How long the thread of a client waits for events before it looks whether the client is still used.
 pub const CLIENT_EVENT_WAIT: Duration = Duration::from_millis(500);
 
@@ -46,8 +49,8 @@ pub const FULL_QUEUE_WAIT: Duration = Duration::from_millis(20);
 /// for it (30 s) still hears the reason.
 pub const SOURCE_ANSWER_WAIT: Duration = Duration::from_secs(10);
 
-/// Messages taken from a client by one call: enough to make the call's cost vanish, few enough that the batch's byte
-/// bound is looked at often.
+/// Messages taken from a client by one call: enough to make the call's cost vanish, few enough that other events get their
+/// turn, and that little is put off when a batch is full.
 pub const TAKE_MESSAGES_MAX: usize = 1_000;
 
 /// Bytes that a gathered message counts beside its key and payload, about what librdkafka keeps for it: a bound on bytes is

@@ -87,6 +87,13 @@ impl ClientQueue {
         self.wake.notified().await;
     }
 
+    /// How many records and errors are there now.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        // SAFETY: the queue is ours.
+        unsafe { sys::rd_kafka_queue_length(self.queue.as_ptr()) }
+    }
+
     /// Takes up to `messages_max` records and errors that are there now, without waiting.
     pub(crate) fn take(&self, messages_max: usize) -> MessageBatch {
         let mut messages: Vec<*mut sys::rd_kafka_message_t> = Vec::with_capacity(messages_max);
@@ -123,6 +130,14 @@ pub(crate) struct MessageBatch {
 // changes the message.
 unsafe impl Send for MessageBatch {}
 
+/// What becomes of a message.
+pub(crate) enum Verdict {
+    Keep,
+    Free,
+    /// Looked at again later, and so are all that follow.
+    PutOff,
+}
+
 impl MessageBatch {
     /// How many messages.
     pub(crate) fn len(&self) -> usize {
@@ -137,19 +152,32 @@ impl MessageBatch {
         })
     }
 
-    /// Keeps the messages that `keep` wants and frees the others now.
-    pub(crate) fn retain(&mut self, mut keep: impl FnMut(Message<'_>) -> bool) {
+    /// Keeps the messages that are wanted, frees the others now, and returns those from the first one on that was put off.
+    pub(crate) fn sort_out(&mut self, mut sort: impl FnMut(Message<'_>) -> Verdict) -> Self {
+        let mut put_off = Vec::new();
         self.messages.retain(|message| {
-            // SAFETY: as in `iter`.
-            let kept = keep(Message {
-                native: unsafe { &**message },
-            });
-            if !kept {
-                // SAFETY: the pointer leaves the list here and is destroyed once.
-                unsafe { sys::rd_kafka_message_destroy(*message) };
+            if put_off.is_empty() {
+                // SAFETY: as in `iter`.
+                let verdict = sort(Message {
+                    native: unsafe { &**message },
+                });
+                match verdict {
+                    Verdict::Keep => return true,
+                    Verdict::Free => {
+                        // SAFETY: the pointer leaves the list here and is destroyed once.
+                        unsafe { sys::rd_kafka_message_destroy(*message) };
+                        return false;
+                    }
+                    Verdict::PutOff => {}
+                }
             }
-            kept
+            put_off.push(*message);
+            false
         });
+        Self {
+            messages: put_off,
+            _consumer: self._consumer.clone(),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::batch::{Run, SourceBatch};
 use super::client::{ClusterClient, blocking};
-use super::ffi::{self, ClientQueue, Message, MessageBatch, NativeError, TopicHandle};
+use super::ffi::{self, ClientQueue, Message, MessageBatch, NativeError, TopicHandle, Verdict};
 use super::pool::ClientLease;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -73,6 +73,8 @@ pub(crate) struct KafkaSource {
     /// The slot of the record before: records come in long runs of one partition.
     last_slot: Option<(SlotKey, usize)>,
     gathered: Gathered,
+    /// Taken, and left for the next batch because this one was full.
+    put_off: Option<MessageBatch>,
     /// True when the queue was found empty since the last question whether it has turned over.
     ran_dry: bool,
     /// Bytes gathered since then.
@@ -98,6 +100,10 @@ impl KafkaSource {
         bounds: BatchBounds,
         include_headers: bool,
     ) -> Result<Self, PipelineError> {
+        let bounds = BatchBounds {
+            bytes_max: bounds.bytes_max.min(limits::BATCH_BYTES_CEILING),
+            ..bounds
+        };
         let client = lease.client().clone();
         let queue = Arc::new(ClientQueue::new(&client.consumer).map_err(not_started)?);
         let partitions: Arc<[PartitionId]> = positions.keys().cloned().collect();
@@ -126,6 +132,7 @@ impl KafkaSource {
             slot_of: HashMap::new(),
             last_slot: None,
             gathered: Gathered::default(),
+            put_off: None,
             ran_dry: false,
             bytes_since: 0,
             problems: Vec::new(),
@@ -188,15 +195,28 @@ impl KafkaSource {
         if self.is_full() {
             return false;
         }
-        let room = self
-            .bounds
-            .records_max
-            .saturating_sub(self.gathered.rows)
-            .min(limits::TAKE_MESSAGES_MAX);
-        let mut messages = self.queue.take(room);
-        let emptied = messages.len() < room;
+        let (mut messages, emptied) = match self.put_off.take() {
+            Some(messages) => (messages, false),
+            None => {
+                let room = self
+                    .bounds
+                    .records_max
+                    .saturating_sub(self.gathered.rows)
+                    .min(limits::TAKE_MESSAGES_MAX);
+                let messages = self.queue.take(room);
+                let emptied = messages.len() < room;
+                (messages, emptied)
+            }
+        };
         let bytes_before = self.gathered.bytes;
-        messages.retain(|message| self.admit(message));
+        // A portion of large messages alone can be larger than a batch may be.
+        let put_off = messages.sort_out(|message| match self.is_full() {
+            true => Verdict::PutOff,
+            false if self.admit(message) => Verdict::Keep,
+            false => Verdict::Free,
+        });
+        let emptied = emptied && put_off.len() == 0;
+        self.put_off = Some(put_off).filter(|messages| messages.len() > 0);
         self.bytes_since = self.bytes_since.saturating_add(self.gathered.bytes - bytes_before);
         self.ran_dry |= emptied;
         if messages.len() > 0 {
@@ -283,12 +303,15 @@ impl KafkaSource {
         std::mem::take(&mut self.problems)
     }
 
-    /// Every partition's position after what was taken, transaction markers included.
+    /// Every partition's position after what was gathered, transaction markers included.
     pub(crate) fn positions(&mut self) -> impl Iterator<Item = (&PartitionId, Position)> {
         let mut exact = Vec::with_capacity(self.slots.len());
-        ffi::read_positions(&self.client.consumer, &self.partition_list, &mut exact);
+        if self.put_off.is_none() {
+            ffi::read_positions(&self.client.consumer, &self.partition_list, &mut exact);
+        }
         for (slot, offset) in self.slots.iter_mut().zip(exact) {
-            // Behind the last record there may be markers and aborted records: they are passed, never waited for.
+            // Behind the last record there may be markers and aborted records: they are passed, never waited for. Records
+            // that were put off are there too, and librdkafka counts them as taken: with any of them it is not asked.
             if let Some(offset) = offset.filter(|offset| slot.position_is_exact && *offset > slot.position.next_offset) {
                 slot.position.next_offset = offset;
             }
@@ -316,6 +339,12 @@ impl KafkaSource {
             taken_until: Instant::now(),
             include_headers: self.include_headers,
         }
+    }
+
+    /// Records that have arrived and were not taken.
+    #[cfg(test)]
+    pub(crate) fn arrived(&self) -> usize {
+        self.queue.len()
     }
 
     /// Stops reading. Bounded in time; a client that does not stop in time is given to nobody any more.

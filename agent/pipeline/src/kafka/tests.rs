@@ -117,6 +117,42 @@ async fn a_batch_is_full_at_its_bounds() {
 }
 
 #[tokio::test]
+async fn a_portion_that_is_larger_than_a_batch_is_split_and_nothing_of_it_is_lost() {
+    let cluster = Cluster::new(1);
+    for number in 0..7 {
+        cluster.send(0, None, Some(&number.to_string().repeat(10_000)));
+    }
+    let bounds = BatchBounds {
+        bytes_max: 15_000,
+        records_max: usize::MAX,
+    };
+    let mut source = cluster.attach_bounded(&[0], bounds).await;
+    let arrived = async {
+        while source.arrived() < 7 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, arrived).await.expect("records arrive");
+    let mut seen = Vec::new();
+    for (rows, next_offset) in [(2, 2), (2, 4), (2, 6), (1, 7)] {
+        let batch = read(&mut source, rows).await;
+        assert_eq!(
+            (batch.rows, batch.positions),
+            (rows, Positions::from([(partition(0), at(next_offset))]))
+        );
+        seen.extend(
+            batch
+                .messages
+                .iter()
+                .flat_map(|messages| messages.iter().map(|message| message.offset()))
+                .collect::<Vec<_>>(),
+        );
+    }
+    assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6]);
+    source.close().await;
+}
+
+#[tokio::test]
 async fn a_queue_turns_over_when_it_was_found_empty_although_rows_are_gathered() {
     let cluster = Cluster::new(1);
     cluster.send(0, None, Some("x"));
