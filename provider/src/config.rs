@@ -1,14 +1,17 @@
 //! The provider block: its schema, its values with their fallbacks from the environment, and the agent client that they
 //! make. Invariant: a token never goes over plain HTTP to another machine, and is in no message.
 
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use tfplugin::call::StopSignal;
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::path::AttributePath;
 use tfplugin::schema::Schema;
 use tfplugin::schema::attribute::Attribute;
 use tfplugin::value::Value;
 use tfplugin::value::types::Type;
+use tokio::io::AsyncReadExt;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Endpoint, Uri};
 
@@ -176,13 +179,13 @@ impl Settings {
     }
 
     /// The way to the agent, and whether plans take it. Runs the token command, if there is one.
-    pub(crate) async fn open(self, terraform_version: &str) -> Result<(Access, PlanChecks), Diagnostics> {
+    pub(crate) async fn open(self, terraform_version: &str, stop: &StopSignal) -> Result<(Access, PlanChecks), Diagnostics> {
         if !self.unknown.is_empty() {
             return Ok((Access::Unknown { attributes: self.unknown }, self.plan_checks));
         }
         let token = match (self.token, self.token_command.split_first()) {
             (Some(token), _) => Some(header(&token, "token")?),
-            (None, Some((program, arguments))) => Some(header(&run(program, arguments).await?, "token_command")?),
+            (None, Some((program, arguments))) => Some(header(&run(program, arguments, stop).await?, "token_command")?),
             (None, None) => None,
         };
         let endpoint = with_user_agent(Endpoint::from(self.endpoint), terraform_version);
@@ -212,6 +215,12 @@ fn no_tls(attribute: &str, why: &str) -> Diagnostic {
 
 fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
     let example = format!("Write scheme, host and port, as in `{ENDPOINT_DEFAULT}`.");
+    if text.contains('@') {
+        // Not repeated, here or in any later message: it may be a password.
+        let detail = format!("The endpoint holds a user name or password. The agent takes a `token` instead. {example}");
+        problems.push(invalid("endpoint", &detail));
+        return None;
+    }
     let uri = match text.parse::<Uri>() {
         Ok(uri) => uri,
         Err(error) => {
@@ -302,11 +311,14 @@ fn header(token: &str, attribute: &str) -> Result<MetadataValue<Ascii>, Diagnost
     Err(invalid(attribute, problem).into())
 }
 
-async fn run(program: &str, arguments: &[String]) -> Result<String, Diagnostics> {
-    let mut command = tokio::process::Command::new(program);
-    command.args(arguments).stdin(std::process::Stdio::null()).kill_on_drop(true);
+/// Runs the token command. What it writes is read up to the longest token and a byte; it ends with us.
+async fn run(program: &str, arguments: &[String], stop: &StopSignal) -> Result<String, Diagnostics> {
     let failed = |detail: String| Diagnostics::from(invalid("token_command", &detail));
-    let output = match tokio::time::timeout(TOKEN_COMMAND_TIMEOUT, command.output()).await {
+    let output = tokio::select! {
+        output = tokio::time::timeout(TOKEN_COMMAND_TIMEOUT, output_of(program, arguments)) => output,
+        () = stop.stopped() => return Err(failed(format!("Terraform was interrupted while the program `{program}` ran."))),
+    };
+    let (status, written) = match output {
         Ok(Ok(output)) => output,
         Ok(Err(error)) => return Err(failed(format!("The program `{program}` cannot be run: {error}."))),
         Err(_) => {
@@ -314,9 +326,34 @@ async fn run(program: &str, arguments: &[String]) -> Result<String, Diagnostics>
             return Err(failed(format!("The program `{program}` did not end within {waited}.")));
         }
     };
-    if !output.status.success() {
+    match status {
+        // It may go on writing for ever.
+        None => Err(failed(format!(
+            "The program `{program}` wrote more than a token: over {TOKEN_BYTES_MAX} bytes."
+        ))),
         // Its standard error may hold anything, a secret too: only the status is repeated.
-        return Err(failed(format!("The program `{program}` ended with {}.", output.status)));
+        Some(status) if !status.success() => Err(failed(format!("The program `{program}` ended with {status}."))),
+        Some(_) => String::from_utf8(written).map_err(|_| failed(format!("The output of `{program}` is not text."))),
     }
-    String::from_utf8(output.stdout).map_err(|_| failed(format!("The output of `{program}` is not text.")))
+}
+
+/// How a program ended and what it wrote; no end if it wrote too much.
+async fn output_of(program: &str, arguments: &[String]) -> std::io::Result<(Option<ExitStatus>, Vec<u8>)> {
+    let mut command = tokio::process::Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.kill_on_drop(true).spawn()?;
+    let mut written = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        // A line end or two may follow the token.
+        let longest = u64::try_from(TOKEN_BYTES_MAX + 2).unwrap_or(u64::MAX);
+        stdout.take(longest + 1).read_to_end(&mut written).await?;
+    }
+    if written.len() > TOKEN_BYTES_MAX + 2 {
+        return Ok((None, written));
+    }
+    Ok((Some(child.wait().await?), written))
 }

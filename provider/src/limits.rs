@@ -25,6 +25,21 @@ pub(crate) const RETRIES_MAX: u32 = 30;
 /// Retries of a check at plan: the plan goes on without the answer, so it must not wait for a restart.
 pub(crate) const PLAN_CHECK_RETRIES_MAX: u32 = 1;
 
+/// Retries after attempts that were sent and never answered: each took the whole `request_timeout`, and one answer is
+/// enough to learn what came of the others.
+pub(crate) const SILENT_RETRIES_MAX: u32 = 2;
+
+/// A connection that is in use is asked for a sign of life this often, so that a host that vanished is noticed before the
+/// call's own time is up.
+pub(crate) const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Longest wait for that sign.
+pub(crate) const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Looks that may in a row find nothing of a stream that was just made or changed, before it counts as gone: an agent that
+/// lags behind itself is worth a few seconds.
+pub(crate) const ABSENT_LOOKS_MAX: u32 = 10;
+
 /// First pause between attempts; doubles with each.
 pub(crate) const BACKOFF_FIRST: Duration = Duration::from_millis(200);
 
@@ -34,12 +49,9 @@ pub(crate) const BACKOFF_LONGEST: Duration = Duration::from_secs(5);
 /// Longest pause that the agent's own advice can ask for; more than this and the user should hear of it.
 pub(crate) const RETRY_ADVICE_LONGEST: Duration = Duration::from_secs(60);
 
-/// How long the agent may hold a create, update, repair or delete before it answers. Much shorter than its own limit: the
+/// How long the agent may hold a call that changes a stream before it answers. Much shorter than its own limit: the
 /// provider polls afterwards, and after a Ctrl-C no answer has to be thrown away.
 pub(crate) const AGENT_WAIT: Duration = Duration::from_secs(2);
-
-/// How long the agent may hold a call that names no wait: its own limit.
-pub(crate) const AGENT_WAIT_LONGEST: Duration = Duration::from_secs(30);
 
 /// How long an attempt in flight may still come to its answer after Terraform said stop: the agent's wait and some more.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(5);
@@ -62,7 +74,7 @@ pub(crate) const DELETE_TIMEOUT_DEFAULT: Duration = Duration::from_secs(300);
 /// Longest timeout a user may set; the agent has given up on anything long before.
 pub(crate) const TIMEOUT_LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// Largest answer read from the agent: a stream with many partitions and long schema histories, a hundred times over.
+/// Largest answer read from the agent, which sends none larger: a stream with some hundred thousand partitions or columns.
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest a `token_command` may run: it may open a browser, but not forget to end.

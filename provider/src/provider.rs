@@ -57,12 +57,12 @@ impl Provider for FeaturestoreProvider {
         }
     }
 
-    async fn configure(&self, request: ConfigureRequest<'_>, _context: &CallContext) -> Diagnostics {
+    async fn configure(&self, request: ConfigureRequest<'_>, context: &CallContext) -> Diagnostics {
         let settings = match Settings::read(request.config, environment) {
             Ok(settings) => settings,
             Err(problems) => return problems,
         };
-        match settings.open(request.terraform_version).await {
+        match settings.open(request.terraform_version, &context.stop).await {
             Ok((access, plan_checks)) => {
                 tracing::debug!(
                     ?access,

@@ -94,6 +94,7 @@ impl Api {
         let request = DeleteConnectionRequest {
             name: name.to_owned(),
             force: false,
+            ..DeleteConnectionRequest::default()
         };
         block_on(client.delete_connection(request)).map(|_| ())
     }
@@ -144,7 +145,7 @@ impl Api {
         let request = SetStreamOperationsRequest {
             name: name.to_owned(),
             operations: Some(operations),
-            operations_generation: 0,
+            ..SetStreamOperationsRequest::default()
         };
         block_on(self.streams().set_stream_operations(request)).map(|answer| answer.into_inner().record.unwrap())
     }

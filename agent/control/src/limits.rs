@@ -45,7 +45,7 @@ pub(crate) const PAGE_SIZE_MAX: usize = 1_000;
 /// Longest page token: hexadecimal of a parent and a name of three parts of 255 bytes, rounded up.
 pub(crate) const PAGE_TOKEN_BYTES_MAX: usize = 4_096;
 
-/// Versions of a stream's schemas. The verdict compares with each of them, and each travels in every answer: a stream
+/// Versions of a stream's schemas. The verdict compares with each of them, and each is named in every answer: a stream
 /// that changes its schema every day comes here after almost three years.
 pub(crate) const SCHEMA_VERSIONS_MAX: usize = 1_000;
 
@@ -55,8 +55,13 @@ pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
 /// Largest request: two schema texts of a mebibyte each with plenty of room around them.
 pub(crate) const MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
 
-/// Largest answer. One stream with a thousand versions of large schemas must still fit; clients set a limit of their own.
-pub(crate) const MESSAGE_BYTES_OUT_MAX: usize = 256 << 20;
+/// Texts of earlier schemas in an answer about one stream, all versions together: hundreds of usual ones. With the texts in
+/// force, two of a mebibyte at most, an answer stays below the 4 MiB that gRPC clients take when nobody tells them more.
+pub(crate) const SCHEMA_TEXTS_BYTES_MAX: usize = 1 << 20;
+
+/// Largest answer. Beside schema texts, which have a bound of their own, it is partitions and columns that grow: this is
+/// some hundred thousand of them.
+pub(crate) const MESSAGE_BYTES_OUT_MAX: usize = 64 << 20;
 
 /// A page of a list ends after so many bytes, however few streams that is.
 pub(crate) const PAGE_BYTES_MAX: usize = 2 << 20;

@@ -12,7 +12,7 @@ use tonic::transport::Channel;
 
 use super::error::AgentError;
 use super::{AgentClient, Call};
-use crate::limits::{AGENT_WAIT, AGENT_WAIT_LONGEST, ANSWER_BYTES_MAX};
+use crate::limits::{AGENT_WAIT, ANSWER_BYTES_MAX};
 
 /// A stream as every answer about one brings it.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ fn streams(channel: Channel) -> StreamServiceClient<Channel> {
 }
 
 fn connections(channel: Channel) -> ConnectionServiceClient<Channel> {
-    ConnectionServiceClient::new(channel)
+    ConnectionServiceClient::new(channel).max_decoding_message_size(ANSWER_BYTES_MAX)
 }
 
 impl AgentClient {
@@ -118,13 +118,14 @@ impl AgentClient {
     /// Changes how a stream runs.
     pub(crate) async fn set_stream_operations(
         &self,
-        request: v1::SetStreamOperationsRequest,
+        mut request: v1::SetStreamOperationsRequest,
         stop: &StopSignal,
     ) -> Result<StreamRecord, AgentError> {
         let call = Call {
-            wait: AGENT_WAIT_LONGEST,
+            wait: AGENT_WAIT,
             ..action("SetStreamOperations", false)
         };
+        request.wait = prost_types::Duration::try_from(AGENT_WAIT).ok();
         let reply = self.call(call, request, stop, |channel, request| async move {
             streams(channel).set_stream_operations(request).await
         });
@@ -213,11 +214,12 @@ impl AgentClient {
         whole(call.name, reply.await?.connection)
     }
 
-    /// Deletes a connection that no stream uses.
-    pub(crate) async fn delete_connection(&self, name: &str, stop: &StopSignal) -> Result<(), AgentError> {
+    /// Deletes a connection that no stream uses; another one that has taken its name is not found.
+    pub(crate) async fn delete_connection(&self, name: &str, uid: &str, stop: &StopSignal) -> Result<(), AgentError> {
         let request = v1::DeleteConnectionRequest {
             name: name.to_owned(),
             force: false,
+            uid: uid.to_owned(),
         };
         self.call(action("DeleteConnection", true), request, stop, |channel, request| async move {
             connections(channel).delete_connection(request).await
@@ -229,7 +231,10 @@ impl AgentClient {
     /// The agent's version and capabilities.
     pub(crate) async fn get_agent(&self, stop: &StopSignal) -> Result<v1::GetAgentResponse, AgentError> {
         self.call(question("GetAgent"), v1::GetAgentRequest {}, stop, |channel, request| async move {
-            AgentServiceClient::new(channel).get_agent(request).await
+            AgentServiceClient::new(channel)
+                .max_decoding_message_size(ANSWER_BYTES_MAX)
+                .get_agent(request)
+                .await
         })
         .await
     }

@@ -12,6 +12,13 @@ use super::error::AgentError;
 /// Title of what a user must mend in a configuration.
 const INVALID: &str = "Invalid Attribute Value";
 
+/// Fields of the agent's messages that have another name in a configuration.
+const RENAMED: [(&str, &str); 3] = [
+    ("kafka.password", "kafka.password_wo"),
+    ("kafka.schema_registry_api_secret", "kafka.schema_registry_api_secret_wo"),
+    ("kafka.schema_registry_api_secret_ref", "kafka.schema_registry_api_secret_secret"),
+];
+
 /// A failed call as diagnostics. `doing` completes "could not …": `read the stream `a.b.c``.
 pub(crate) fn failure(error: &AgentError, doing: &str, schema: &Schema) -> Diagnostics {
     match error {
@@ -51,7 +58,11 @@ pub(crate) fn violation(violation: &Violation, schema: &Schema) -> Diagnostic {
 
 fn at_field(summary: &str, field: &str, detail: String, schema: &Schema) -> Diagnostic {
     let diagnostic = Diagnostic::error(summary, detail);
-    let path = schema.path(field);
+    let attribute = RENAMED
+        .iter()
+        .find(|(name, _)| *name == field)
+        .map_or(field, |(_, attribute)| attribute);
+    let path = schema.path(attribute);
     if path.is_root() { diagnostic } else { diagnostic.at(path) }
 }
 
@@ -63,14 +74,14 @@ fn silence(error: &AgentError, doing: &str) -> Diagnostic {
              not taken for deleted."
         }
         AgentError::NoAnswer { .. } => "The agent may be overloaded; try again, or raise the provider's `request_timeout`.",
-        AgentError::Stopped => "Terraform was interrupted.",
+        AgentError::Stopped { .. } => "Terraform was interrupted.",
         AgentError::NotConfigured { .. } => "Apply what it depends on first, for instance with `-target`.",
         AgentError::Incomplete { .. } | AgentError::Refused { .. } => "Bring agent and provider to the same version.",
     };
     let summary = match error {
         AgentError::Unreachable { .. } => "Agent Unreachable",
         AgentError::NoAnswer { .. } => "Agent Did Not Answer",
-        AgentError::Stopped => "Interrupted",
+        AgentError::Stopped { .. } => "Interrupted",
         AgentError::NotConfigured { .. } => "Provider Not Configured",
         AgentError::Incomplete { .. } | AgentError::Refused { .. } => "Unexpected Answer",
     };

@@ -32,7 +32,10 @@ pub(crate) enum AgentError {
     },
     /// Terraform asked the provider to stop.
     #[error("stopped while waiting for the agent")]
-    Stopped,
+    Stopped {
+        /// True if an attempt was sent: the agent may have acted on it.
+        may_have_arrived: bool,
+    },
     /// The agent answered, with a refusal.
     #[error("the agent refused `{call}`: {message}")]
     Refused {
@@ -44,6 +47,8 @@ pub(crate) enum AgentError {
         message: String,
         /// Field by field, where the agent says so.
         detail: Box<v1::ErrorDetail>,
+        /// True if an earlier attempt was cut off after it was sent: the agent may have acted on that one.
+        may_have_arrived: bool,
     },
     /// The agent answered without a part that every answer has.
     #[error("the agent's answer to `{call}` has no {part}; its version and this provider's do not fit")]
@@ -75,16 +80,18 @@ impl AgentError {
         match self {
             Self::Unreachable { .. } | Self::NoAnswer { .. } | Self::NotConfigured { .. } => true,
             Self::Refused { code, .. } => matches!(code, Code::Unavailable | Code::ResourceExhausted),
-            Self::Stopped | Self::Incomplete { .. } => false,
+            Self::Stopped { .. } | Self::Incomplete { .. } => false,
         }
     }
 
     /// True if the agent may have acted on the call, though it brought no answer.
     pub(crate) fn may_have_arrived(&self) -> bool {
         match self {
-            Self::Unreachable { may_have_arrived, .. } => *may_have_arrived,
-            Self::NoAnswer { .. } | Self::Stopped => true,
-            Self::Refused { .. } | Self::Incomplete { .. } | Self::NotConfigured { .. } => false,
+            Self::Unreachable { may_have_arrived, .. } | Self::Refused { may_have_arrived, .. } | Self::Stopped { may_have_arrived } => {
+                *may_have_arrived
+            }
+            Self::NoAnswer { .. } => true,
+            Self::Incomplete { .. } | Self::NotConfigured { .. } => false,
         }
     }
 

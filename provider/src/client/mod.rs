@@ -16,7 +16,9 @@ use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Request, Response, Status};
 
-use crate::limits::{CONNECT_TIMEOUT, DEADLINE_SLACK, PLAN_CHECK_RETRIES_MAX, STOP_GRACE};
+use crate::limits::{
+    CONNECT_TIMEOUT, DEADLINE_SLACK, KEEP_ALIVE_INTERVAL, KEEP_ALIVE_TIMEOUT, PLAN_CHECK_RETRIES_MAX, SILENT_RETRIES_MAX, STOP_GRACE,
+};
 use error::AgentError;
 use retry::{Failure, RetryPolicy, pause_before_retry};
 
@@ -28,6 +30,8 @@ pub(crate) struct AgentClient {
     token: Option<MetadataValue<Ascii>>,
     request_timeout: Duration,
     retries_max: u32,
+    /// Of these, at most so many after attempts that met nothing but silence.
+    silent_retries_max: u32,
 }
 
 /// One call's name and manners.
@@ -46,13 +50,20 @@ pub(crate) struct Call {
 impl AgentClient {
     /// A client of the agent at `endpoint`; connects when first used.
     pub(crate) fn new(endpoint: &Endpoint, token: Option<MetadataValue<Ascii>>, request_timeout: Duration, retries_max: u32) -> Self {
-        let channel = endpoint.clone().connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true).connect_lazy();
+        let channel = endpoint
+            .clone()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEP_ALIVE_INTERVAL)
+            .keep_alive_timeout(KEEP_ALIVE_TIMEOUT)
+            .tcp_nodelay(true)
+            .connect_lazy();
         Self {
             endpoint: endpoint.uri().to_string().trim_end_matches('/').to_owned(),
             channel,
             token,
             request_timeout,
             retries_max,
+            silent_retries_max: SILENT_RETRIES_MAX,
         }
     }
 
@@ -60,6 +71,7 @@ impl AgentClient {
     pub(crate) fn hasty(&self) -> Self {
         Self {
             retries_max: self.retries_max.min(PLAN_CHECK_RETRIES_MAX),
+            silent_retries_max: 0,
             ..self.clone()
         }
     }
@@ -81,27 +93,31 @@ impl AgentClient {
             aborted_is_transient: call.aborted_is_transient,
         };
         let deadline = self.request_timeout + call.wait;
-        let mut failures = 0;
+        let (mut failures, mut silences) = (0, 0);
         let mut may_have_arrived = false;
         loop {
             let attempt = send(self.channel.clone(), self.request(question.clone(), deadline));
             let outcome = tokio::select! {
                 outcome = tokio::time::timeout(deadline, attempt) => outcome,
-                () = stopped_for_good(stop, call.acts) => return Err(AgentError::Stopped),
+                () = stopped_for_good(stop, call.acts) => return Err(AgentError::Stopped { may_have_arrived: true }),
             };
+            failures += 1;
             let status = match outcome {
                 Ok(Ok(reply)) => return Ok(reply.into_inner()),
                 Ok(Err(status)) => status,
                 Err(_) => {
-                    let endpoint = self.endpoint.clone();
-                    return Err(AgentError::NoAnswer {
-                        endpoint,
-                        call: call.name,
-                        waited: deadline,
-                    });
+                    silences += 1;
+                    // The agent may have acted: only a repeat tells. A silence is long, so few of them are enough.
+                    may_have_arrived = true;
+                    match pause_before_retry(policy, failures, Failure::SILENCE, jitter()) {
+                        Some(pause) if silences <= self.silent_retries_max => {
+                            self.pause(call, pause, stop, may_have_arrived).await?;
+                            continue;
+                        }
+                        _ => return Err(self.no_answer(call, deadline)),
+                    }
                 }
             };
-            failures += 1;
             let detail = convert::detail_of(&status).unwrap_or_default();
             let failure = Failure {
                 code: status.code(),
@@ -121,14 +137,28 @@ impl AgentClient {
                         cause: innermost(cause),
                         may_have_arrived,
                     },
-                    None => refused(call, &status, detail),
+                    None => refused(call, &status, detail, may_have_arrived),
                 });
             };
-            tracing::debug!(call = call.name, code = ?status.code(), ?pause, failures, "agent call failed, trying again");
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = stop.stopped() => return Err(AgentError::Stopped),
-            }
+            tracing::debug!(call = call.name, code = ?status.code(), failures, "agent call failed");
+            self.pause(call, pause, stop, may_have_arrived).await?;
+        }
+    }
+
+    /// Sleeps before the next attempt, unless Terraform says stop.
+    async fn pause(&self, call: Call, pause: Duration, stop: &StopSignal, may_have_arrived: bool) -> Result<(), AgentError> {
+        tracing::debug!(call = call.name, ?pause, "trying again");
+        tokio::select! {
+            () = tokio::time::sleep(pause) => Ok(()),
+            () = stop.stopped() => Err(AgentError::Stopped { may_have_arrived }),
+        }
+    }
+
+    fn no_answer(&self, call: Call, waited: Duration) -> AgentError {
+        AgentError::NoAnswer {
+            endpoint: self.endpoint.clone(),
+            call: call.name,
+            waited,
         }
     }
 
@@ -152,12 +182,13 @@ impl std::fmt::Debug for AgentClient {
     }
 }
 
-fn refused(call: Call, status: &Status, detail: v1::ErrorDetail) -> AgentError {
+fn refused(call: Call, status: &Status, detail: v1::ErrorDetail, may_have_arrived: bool) -> AgentError {
     AgentError::Refused {
         call: call.name,
         code: status.code(),
         message: status.message().to_owned(),
         detail: Box::new(detail),
+        may_have_arrived,
     }
 }
 

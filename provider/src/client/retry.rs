@@ -26,6 +26,15 @@ pub(crate) struct Failure {
     pub(crate) retry_after: Option<Duration>,
 }
 
+impl Failure {
+    /// An attempt that was sent and met nothing but silence.
+    pub(crate) const SILENCE: Self = Self {
+        code: Code::DeadlineExceeded,
+        answer_lost: true,
+        retry_after: None,
+    };
+}
+
 /// The pause before the next attempt; `None` when there is none. `jitter` is in 0..=1.
 pub(crate) fn pause_before_retry(policy: RetryPolicy, failures: u32, failure: Failure, jitter: f64) -> Option<Duration> {
     if failures > policy.retries_max {

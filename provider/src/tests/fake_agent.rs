@@ -40,6 +40,8 @@ pub(crate) struct Kept {
     pub(crate) history: Vec<v1::DirectSchemas>,
     /// Looks until a provisioning stream becomes active, or a new definition is in force.
     pub(crate) looks_until_ready: u32,
+    /// After so many looks it is in that state.
+    pub(crate) becomes: Option<(u32, v1::StreamState)>,
 }
 
 /// Everything the fake knows.
@@ -65,6 +67,18 @@ pub(crate) struct World {
     pub(crate) passwords: BTreeMap<String, String>,
     /// `retain_table` of every deletion.
     pub(crate) retained: Vec<bool>,
+    /// Passwords as checks brought them.
+    pub(crate) checked_passwords: Vec<Option<String>>,
+    /// Answers of CheckConnection: who uses the connection.
+    pub(crate) used_by: Vec<String>,
+    /// Answers of CheckStream to a stream that is to be created beside or after another.
+    pub(crate) in_the_way: Vec<v1::Violation>,
+    /// What becomes of a repaired stream, which starts for so many looks before; `None`: active at once.
+    pub(crate) restarts_as: Option<(v1::StreamState, u32)>,
+    /// True: a call that changes operations is answered before they are in force.
+    pub(crate) operates_slowly: bool,
+    /// Waits of SetStreamOperations in seconds.
+    pub(crate) waits: Vec<i64>,
     /// Update masks as they arrived.
     pub(crate) masks: Vec<Vec<String>>,
     counter: u64,
@@ -118,6 +132,14 @@ impl World {
             }
             other => Ok(other),
         }
+    }
+
+    /// Refuses what was planned on another life of a name.
+    fn same_life(&self, planned_on: &str, uid: &str) -> Result<(), Status> {
+        if planned_on.is_empty() || planned_on == uid {
+            return Ok(());
+        }
+        Err(Status::aborted("another one has its name"))
     }
 
     fn next(&mut self) -> u64 {

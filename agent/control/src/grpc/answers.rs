@@ -6,7 +6,9 @@ use featurestore_proto::convert::{
     columns_from_spec, connection_from_spec, direct_schemas_from_spec, operations_from_spec, stream_from_spec,
 };
 use featurestore_proto::v1;
+use prost::Message;
 
+use crate::limits::SCHEMA_TEXTS_BYTES_MAX;
 use crate::services::streams::StreamView;
 use crate::state::{Condition, StreamState};
 use crate::store::records::{AcceptedSchemas, ConnectionRecord};
@@ -66,7 +68,7 @@ fn status(view: &StreamView, trash_retention: Duration) -> v1::StreamStatus {
         conditions: observed.conditions.iter().map(condition).collect(),
         table: Some(table(view, trash_retention)),
         partitions: partitions(view),
-        schema_versions: declared.schema_history.iter().map(schema_version).collect(),
+        schema_versions: schema_versions(&declared.schema_history),
         backfill: None,
     }
 }
@@ -102,6 +104,23 @@ fn partitions(view: &StreamView) -> Vec<v1::PartitionStatus> {
         }
     };
     pipeline.partitions.iter().map(partition).collect()
+}
+
+/// Every version, and the texts of the newest ones as far as the budget goes: a long history must not make its stream
+/// unreadable. The texts in force are in the definition in any case.
+fn schema_versions(history: &[AcceptedSchemas]) -> Vec<v1::SchemaVersion> {
+    let mut budget = SCHEMA_TEXTS_BYTES_MAX;
+    let mut versions: Vec<v1::SchemaVersion> = Vec::with_capacity(history.len());
+    for accepted in history.iter().rev() {
+        let mut version = schema_version(accepted);
+        budget = budget.saturating_sub(version.encoded_len());
+        if budget == 0 {
+            version.schemas = None;
+        }
+        versions.push(version);
+    }
+    versions.reverse();
+    versions
 }
 
 fn schema_version(accepted: &AcceptedSchemas) -> v1::SchemaVersion {
@@ -148,5 +167,34 @@ fn timestamp(ms: i64) -> prost_types::Timestamp {
     prost_types::Timestamp {
         seconds: ms.div_euclid(1_000),
         nanos,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stream_spec::stream::{DirectSchemas, SchemaText};
+
+    #[test]
+    fn a_long_history_names_every_version_and_shows_the_newest_texts() {
+        let history: Vec<AcceptedSchemas> = (1..=1000)
+            .map(|number| AcceptedSchemas {
+                number,
+                schemas: DirectSchemas {
+                    key: None,
+                    payload: Some(SchemaText::Json("x".repeat(SCHEMA_TEXTS_BYTES_MAX / 10))),
+                },
+                accept_time_ms: 5,
+                accepted_by: "admin".into(),
+                digest: "0".repeat(64),
+            })
+            .collect();
+        let versions = schema_versions(&history);
+        assert!(versions.iter().map(|version| version.number).eq(1..=1000));
+        assert!(versions.iter().all(|version| version.digest.len() == 64));
+        let with_texts: Vec<u64> = versions.iter().filter(|it| it.schemas.is_some()).map(|it| it.number).collect();
+        assert_eq!(with_texts, (992..=1000).collect::<Vec<_>>());
+        let bytes: usize = versions.iter().map(Message::encoded_len).sum();
+        assert!(bytes < SCHEMA_TEXTS_BYTES_MAX * 5 / 4, "{bytes}");
     }
 }

@@ -7,7 +7,7 @@ use stream_spec::violation::Violation;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{answers, context, missing, requests, serve};
-use crate::services::connections::{ConnectionChange, ConnectionService, DeclaredConnection};
+use crate::services::connections::{ConnectionChange, ConnectionService, ConnectionToDelete, DeclaredConnection};
 use crate::services::error::ServiceError;
 
 pub(super) struct ConnectionsOverGrpc(pub(super) ConnectionService);
@@ -150,6 +150,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
                 name: requests::connection_name(&wanted.name)?,
                 change: &|now| merged(now, &wanted, &paths),
                 generation: message.generation,
+                uid: message.uid,
             };
             let record = self.0.update(&context, change).await?;
             Ok(v1::UpdateConnectionResponse {
@@ -166,9 +167,12 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
         let context = context(&request);
         let message = request.into_inner();
         serve("DeleteConnection", &context, async {
-            self.0
-                .delete(&context, &requests::connection_name(&message.name)?, message.force)
-                .await?;
+            let request = ConnectionToDelete {
+                name: requests::connection_name(&message.name)?,
+                even_if_used: message.force,
+                uid: message.uid,
+            };
+            self.0.delete(&context, &request).await?;
             Ok(v1::DeleteConnectionResponse {})
         })
         .await
@@ -188,11 +192,12 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
                     Ok(v1::CheckConnectionResponse {
                         violations: as_messages(&checked.violations),
                         missing_capabilities: as_messages(&checked.missing_capabilities),
+                        used_by: checked.used_by.iter().map(ToString::to_string).collect(),
                     })
                 }
                 Err(violations) => Ok(v1::CheckConnectionResponse {
                     violations: as_messages(&violations),
-                    missing_capabilities: Vec::new(),
+                    ..Default::default()
                 }),
             }
         })

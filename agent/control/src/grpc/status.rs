@@ -34,7 +34,7 @@ pub(super) fn of(error: &ServiceError) -> Status {
         }
         ServiceError::NotFound { .. } => Status::not_found(message),
         ServiceError::AlreadyExists { .. } => Status::already_exists(message),
-        ServiceError::Conflict { .. } => Status::aborted(message),
+        ServiceError::Conflict { .. } | ServiceError::AnotherLife { .. } => Status::aborted(message),
         ServiceError::PermissionDenied { .. } => Status::permission_denied(message),
         ServiceError::TableUnavailable(_) => {
             tracing::warn!(%error, "call failed");

@@ -99,6 +99,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
                 payload: masked.payload,
                 excluded_columns: masked.excluded_columns,
                 generation: message.generation,
+                uid: message.uid,
                 request_id: message.request_id,
                 wait: requests::wait(message.wait)?,
             };
@@ -122,6 +123,8 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
                 name: requests::stream_name(&message.name)?,
                 change: &|now| operations_to_spec(&operations, now),
                 operations_generation: message.operations_generation,
+                uid: message.uid,
+                wait: requests::wait(message.wait)?,
             };
             let view = self.0.set_operations(&context, change).await?;
             Ok(v1::SetStreamOperationsResponse {
@@ -138,6 +141,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
             let request = StreamToRestart {
                 name: requests::stream_name(&message.name)?,
                 generation: message.generation,
+                uid: message.uid,
                 wait: requests::wait(message.wait)?,
             };
             let view = self.0.restart(&context, request).await?;

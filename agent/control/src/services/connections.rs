@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
-use stream_spec::name::ConnectionName;
+use stream_spec::name::{ConnectionName, StreamName};
 use stream_spec::violation::Violation;
 use stream_spec::{capability, validate};
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use super::error::{Kind, ServiceError};
 use super::page::{self, Page, PageRequest};
 use crate::clock;
 use crate::governance::{Action, RequestContext, Securable};
-use crate::limits::WRITE_ATTEMPTS_MAX;
+use crate::limits::{NAMES_IN_A_MESSAGE_MAX, WRITE_ATTEMPTS_MAX};
 use crate::store::records::ConnectionRecord;
 use crate::store::{DeletedConnection, Replaced};
 
@@ -36,6 +36,8 @@ pub struct CheckedConnection {
     pub violations: Vec<Violation>,
     /// What this agent cannot do yet.
     pub missing_capabilities: Vec<Violation>,
+    /// Streams that use the existing connection of that name, some of them.
+    pub used_by: Vec<StreamName>,
 }
 
 /// A change of a connection.
@@ -46,6 +48,19 @@ pub struct ConnectionChange<'a> {
     pub change: &'a (dyn Fn(&ConnectionSpec) -> Result<DeclaredConnection, Vec<Violation>> + Send + Sync),
     /// Generation that the change was planned on; 0: any.
     pub generation: u64,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
+}
+
+/// A connection to delete.
+#[derive(Clone, Debug)]
+pub struct ConnectionToDelete {
+    /// Which connection.
+    pub name: ConnectionName,
+    /// Even if streams use it.
+    pub even_if_used: bool,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
 }
 
 /// The calls on connections.
@@ -137,6 +152,12 @@ impl ConnectionService {
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let record = self.services.store.connection(name).await?.ok_or_else(|| not_found(name))?;
             found = record.generation;
+            if !change.uid.is_empty() && change.uid != record.uid {
+                return Err(ServiceError::AnotherLife {
+                    kind: Kind::Connection,
+                    name: name.to_string(),
+                });
+            }
             if change.generation != 0 && change.generation != found {
                 break;
             }
@@ -172,13 +193,19 @@ impl ConnectionService {
         })
     }
 
-    /// Deletes a connection, one that streams use only if `even_if_used`.
-    pub async fn delete(&self, context: &RequestContext, name: &ConnectionName, even_if_used: bool) -> Result<(), ServiceError> {
+    /// Deletes a connection, one that streams use only if the caller says so.
+    pub async fn delete(&self, context: &RequestContext, request: &ConnectionToDelete) -> Result<(), ServiceError> {
+        let name = &request.name;
         self.services
             .authorizer
             .authorize(context, Action::Delete, Securable::Connection(name))
             .await?;
-        match self.services.store.delete_connection(name, even_if_used).await? {
+        match self
+            .services
+            .store
+            .delete_connection(name, &request.uid, request.even_if_used)
+            .await?
+        {
             DeletedConnection::Deleted => {
                 tracing::info!(connection = %name, by = context.principal.name(), "deleted connection");
                 self.services.connection_changes.announce(name);
@@ -204,7 +231,15 @@ impl ConnectionService {
             .authorizer
             .authorize(context, Action::Check, Securable::Connection(&connection.spec.name))
             .await?;
-        Ok(self.judge(connection))
+        let used_by = self
+            .services
+            .store
+            .streams_on_connection(&connection.spec.name, NAMES_IN_A_MESSAGE_MAX)
+            .await?;
+        Ok(CheckedConnection {
+            used_by,
+            ..self.judge(connection)
+        })
     }
 
     fn judge(&self, connection: &DeclaredConnection) -> CheckedConnection {
@@ -219,6 +254,7 @@ impl ConnectionService {
         CheckedConnection {
             violations: validate::connection(&connection.spec),
             missing_capabilities,
+            used_by: Vec::new(),
         }
     }
 
@@ -226,6 +262,7 @@ impl ConnectionService {
         let CheckedConnection {
             violations,
             missing_capabilities,
+            ..
         } = self.judge(connection);
         match (violations.is_empty(), missing_capabilities.is_empty()) {
             (false, _) => Err(ServiceError::Invalid(violations)),

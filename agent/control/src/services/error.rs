@@ -80,6 +80,14 @@ pub enum ServiceError {
         /// Asked for.
         wanted: u64,
     },
+    /// The name was deleted and created again since the caller looked.
+    #[error("the {kind} `{name}` that the request was planned on is gone, and another one has its name; read it again and plan again")]
+    AnotherLife {
+        /// What it is.
+        kind: Kind,
+        /// Under which name.
+        name: String,
+    },
     /// The caller may not do that.
     #[error("permission denied: `{principal}` may not do that ({action:?})")]
     PermissionDenied {

@@ -163,21 +163,21 @@ async fn lists_are_ordered_and_bounded<S: Store>(store: &S) {
 
 async fn a_connection_in_use_stays<S: Store>(store: &S) {
     let name = |text: &str| ConnectionName::parse(text).unwrap();
-    match store.delete_connection(&name("kafka"), false).await.unwrap() {
+    match store.delete_connection(&name("kafka"), "", false).await.unwrap() {
         DeletedConnection::InUse(users) => assert_eq!(users.first().map(StreamName::as_str), Some("main.pay.accounts")),
         other => panic!("{other:?}"),
     }
     assert_eq!(store.streams_on_connection(&name("kafka"), 2).await.unwrap().len(), 2);
     assert_eq!(
-        store.delete_connection(&name("a-second"), false).await.unwrap(),
+        store.delete_connection(&name("a-second"), "", false).await.unwrap(),
         DeletedConnection::Deleted
     );
     assert_eq!(
-        store.delete_connection(&name("a-second"), true).await.unwrap(),
+        store.delete_connection(&name("a-second"), "", true).await.unwrap(),
         DeletedConnection::Missing
     );
     assert_eq!(
-        store.delete_connection(&name("kafka"), true).await.unwrap(),
+        store.delete_connection(&name("kafka"), "", true).await.unwrap(),
         DeletedConnection::Deleted
     );
     assert_eq!(store.connection(&name("kafka")).await.unwrap(), None);

@@ -153,8 +153,8 @@ pub trait Store: Send + Sync + 'static {
     /// Replaces a connection if it is still at `generation`.
     async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError>;
 
-    /// Deletes a connection, one in use only if `even_if_used`.
-    async fn delete_connection(&self, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, StoreError>;
+    /// Deletes a connection, one in use only if `even_if_used`. Another life of the name than `uid` (empty: any) is missing.
+    async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError>;
 
     /// Streams that use a connection, in order of their names, at most `limit`.
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError>;

@@ -10,6 +10,8 @@ pub(crate) enum Fault {
     None,
     /// It has no effect and reports an error.
     Fail(usize),
+    /// It and every later one have no effect and report an error.
+    FailFrom(usize),
     /// The process ends before it.
     CrashBefore(usize),
     /// The process ends after it.
@@ -45,6 +47,7 @@ impl Effects {
         let fault = *self.fault.lock().unwrap();
         match fault {
             Fault::Fail(at) if at == number => return Err(MadeToFail),
+            Fault::FailFrom(at) if at <= number => return Err(MadeToFail),
             Fault::CrashBefore(at) if at == number => panic!("the process ends before effect {number}"),
             _ => {}
         }

@@ -69,8 +69,8 @@ impl Store for FaultyStore {
     async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError> {
         self.inner.replace_connection(generation, record).await
     }
-    async fn delete_connection(&self, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
-        self.inner.delete_connection(name, even_if_used).await
+    async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
+        self.inner.delete_connection(name, uid, even_if_used).await
     }
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError> {
         self.inner.streams_on_connection(name, limit).await

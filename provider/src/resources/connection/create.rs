@@ -7,6 +7,8 @@ use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, CreateRequest};
 use tonic::Code;
 
+use crate::resources::label;
+
 use super::model::{Declaration, add_secrets, state_of};
 use super::{ConnectionResource, TYPE_NAME, notes_of};
 
@@ -27,9 +29,30 @@ impl ConnectionResource {
         match client.create_connection(message, &context.stop).await {
             Ok(made) => Applied::done(state_of(&made, request.planned), notes_of(&made)),
             Err(error) if error.code() == Some(Code::AlreadyExists) => Applied::failed(already_exists(&name)),
-            Err(error) => Applied::failed(self.failed(&error, &doing)),
+            Err(error) => {
+                let mut diagnostics = self.failed(&error, &doing);
+                if error.may_have_arrived() {
+                    diagnostics.push(may_exist(&name));
+                }
+                Applied::failed(diagnostics)
+            }
         }
     }
+}
+
+/// The answer may have been lost, and the connection be there.
+fn may_exist(name: &str) -> Diagnostic {
+    let detail = format!(
+        "The answer to the create did not arrive, so the agent may have made `{name}`. If the next apply says that it exists, import \
+         it:\n\n{}",
+        import_block(name)
+    );
+    Diagnostic::warning("Connection May Exist", detail)
+}
+
+/// Configuration that takes over an existing connection.
+fn import_block(name: &str) -> String {
+    format!("import {{\n  to = {TYPE_NAME}.{}\n  id = \"{name}\"\n}}\n", label(name))
 }
 
 fn already_exists(name: &str) -> Diagnostic {
@@ -37,7 +60,8 @@ fn already_exists(name: &str) -> Diagnostic {
         "Connection Already Exists",
         format!(
             "A connection `{name}` exists, and Terraform does not manage it here. Choose another name, or take it over with an import \
-             block, with your resource's own address in `to`:\n\nimport {{\n  to = {TYPE_NAME}.{name}\n  id = \"{name}\"\n}}\n"
+             block, with your resource's own address in `to`:\n\n{}",
+            import_block(name)
         ),
     )
     .at(AttributePath::attributes("name"))

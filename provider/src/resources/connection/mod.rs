@@ -102,3 +102,8 @@ fn notes_of(connection: &v1::Connection) -> Private {
 fn name_of(value: &Value) -> &str {
     value.get("name").as_str().unwrap_or_default()
 }
+
+/// The uid in a state: which life of the name it is.
+fn uid_of(state: &Value) -> &str {
+    state.get("id").as_str().unwrap_or_default()
+}

@@ -5,13 +5,17 @@ use tfplugin::call::CallContext;
 use tfplugin::diagnostic::Diagnostic;
 use tfplugin::path::AttributePath;
 use tfplugin::resource::{Plan, PlanKind, PlanRequest};
+use tfplugin::value::Value;
 
 use super::ConnectionResource;
-use super::model::Declaration;
+use super::model::{Declaration, add_stand_ins_for_secrets};
 use crate::client::consult::{Consulted, consult, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
+
+/// Fields whose value no check sees, so that no other unknown value makes what is said of them unsure.
+const SECRETS: [&str; 2] = ["kafka.password", "kafka.schema_registry_api_secret"];
 
 impl ConnectionResource {
     pub(super) async fn plan_connection(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
@@ -28,12 +32,38 @@ impl ConnectionResource {
             PlanKind::Create => {}
         }
         warn_of_plain_text(plan);
-        self.check(plan, context).await;
+        self.check(request.config, plan, context).await;
+        if request.kind == PlanKind::Update && !plan.requires_replace.is_empty() {
+            self.warn_of_users(request.prior, plan, context).await;
+        }
     }
 
-    async fn check(&self, plan: &mut Plan, context: &CallContext) {
+    /// The agent deletes no connection that streams use, and a replacement begins with that.
+    async fn warn_of_users(&self, prior: &Value, plan: &mut Plan, context: &CallContext) {
+        let connection = Declaration::read(prior).connection;
+        let name = connection.name.clone();
+        let asked = consult(&self.session, |client| async move {
+            client.check_connection(connection, &context.stop).await
+        });
+        // Silence and refusals were told when the planned connection was checked.
+        let Ok(Consulted::Answer(answer)) = asked.await else { return };
+        if answer.used_by.is_empty() {
+            return;
+        }
+        let users: Vec<String> = answer.used_by.iter().map(|user| format!("`{user}`")).collect();
+        let detail = format!(
+            "The plan deletes the connection `{name}` to make another one. The agent refuses that while streams use it, among them {}. \
+             Unless the same plan destroys or replaces these, make the new connection under another name beside this one.",
+            users.join(", ")
+        );
+        let cause = plan.requires_replace.first().cloned().unwrap_or_default();
+        plan.tell(Diagnostic::warning("Connection Is In Use", detail).at(cause));
+    }
+
+    async fn check(&self, config: &Value, plan: &mut Plan, context: &CallContext) {
         let declared = Declaration::read(&plan.planned);
-        let connection = declared.connection.clone();
+        let mut connection = declared.connection.clone();
+        add_stand_ins_for_secrets(&mut connection, config);
         let asked = consult(&self.session, |client| async move {
             client.check_connection(connection, &context.stop).await
         });
@@ -41,7 +71,11 @@ impl ConnectionResource {
             Ok(Consulted::Answer(answer)) => {
                 // What the agent says of a stand-in for an unknown value is judged again during the apply.
                 let sure = |found: Vec<v1::Violation>| -> Vec<v1::Violation> {
-                    found.into_iter().filter(|it| !declared.is_unsure(&it.field)).collect()
+                    let is_secret = |it: &v1::Violation| SECRETS.contains(&it.field.as_str());
+                    found
+                        .into_iter()
+                        .filter(|it| is_secret(it) || !declared.is_unsure(&it.field))
+                        .collect()
                 };
                 plan.diagnostics.extend(violations(&sure(answer.violations), &self.schema));
                 plan.diagnostics

@@ -5,14 +5,14 @@ use tfplugin::diagnostic::Diagnostics;
 use tfplugin::resource::{Found, ReadOutcome, ReadRequest};
 
 use super::model::state_of;
-use super::{ConnectionResource, name_of, notes_of};
+use super::{ConnectionResource, name_of, notes_of, uid_of};
 
 impl ConnectionResource {
     pub(super) async fn read_connection(&self, request: &ReadRequest<'_>, context: &CallContext) -> Result<ReadOutcome, Diagnostics> {
         let name = name_of(request.state);
         let doing = format!("read the connection `{name}`");
         let client = self.session.agent().map_err(|error| self.failed(&error, &doing))?;
-        let uid = request.state.get("id").as_str().unwrap_or_default();
+        let uid = uid_of(request.state);
         match client.get_connection(name, &context.stop).await {
             // Another connection has taken the name: ours is gone.
             Ok(found) if !uid.is_empty() && found.uid != uid => Ok(ReadOutcome::Gone),

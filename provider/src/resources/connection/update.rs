@@ -2,12 +2,13 @@
 
 use featurestore_proto::v1;
 use tfplugin::call::CallContext;
+use tfplugin::diagnostic::Diagnostic;
 use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, UpdateRequest};
 use tonic::Code;
 
 use super::model::{Declaration, add_secrets, mask_path, state_of};
-use super::{ConnectionResource, GENERATION, name_of, notes_of};
+use super::{ConnectionResource, GENERATION, name_of, notes_of, uid_of};
 use crate::client::AgentClient;
 use crate::client::error::AgentError;
 
@@ -27,6 +28,9 @@ impl ConnectionResource {
         if paths.is_empty() {
             return Applied::done(request.planned.clone(), request.private.clone());
         }
+        let Some(generation) = request.private.get::<u64>(GENERATION).filter(|generation| *generation > 0) else {
+            return Applied::failed(unknown_version(name_of(request.prior)));
+        };
         let doing = format!("update the connection `{}`", name_of(request.prior));
         let client = match self.session.agent() {
             Ok(client) => client,
@@ -37,7 +41,8 @@ impl ConnectionResource {
         let message = v1::UpdateConnectionRequest {
             connection: Some(connection),
             update_mask: Some(prost_types::FieldMask { paths }),
-            generation: request.private.get::<u64>(GENERATION).unwrap_or(0),
+            generation,
+            uid: uid_of(request.prior).to_owned(),
         };
         match update(&client, message, context).await {
             Ok(changed) => Applied::done(state_of(&changed, request.planned), notes_of(&changed)),
@@ -46,16 +51,25 @@ impl ConnectionResource {
     }
 }
 
+/// Without the version a change would overwrite whatever someone else has made of the connection since.
+fn unknown_version(name: &str) -> Diagnostic {
+    let detail = format!(
+        "Terraform's state does not say which version of the connection `{name}` the plan was made on, so the change could overwrite \
+         someone else's. Nothing was changed: plan again with a refresh."
+    );
+    Diagnostic::error("Planned Version Not Known", detail)
+}
+
 /// Sends the change. A conflict after a lost answer may be our own success: then what was asked for is there.
 async fn update(client: &AgentClient, message: v1::UpdateConnectionRequest, context: &CallContext) -> Result<v1::Connection, AgentError> {
-    let planned_on = message.generation;
+    let (planned_on, uid) = (message.generation, message.uid.clone());
     let wanted = message.connection.clone().map(without_secrets).unwrap_or_default();
     let conflict = match client.update_connection(message, &context.stop).await {
         Err(error) if error.code() == Some(Code::Aborted) => error,
         answer => return answer,
     };
     let seen = client.get_connection(&wanted.name, &context.stop).await?;
-    let ours = seen.generation == planned_on + 1 && seen.comment == wanted.comment && seen.options == wanted.options;
+    let ours = seen.uid == uid && seen.generation == planned_on + 1 && seen.comment == wanted.comment && seen.options == wanted.options;
     if ours { Ok(seen) } else { Err(conflict) }
 }
 

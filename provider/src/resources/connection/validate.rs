@@ -16,6 +16,30 @@ const EITHER: [(&str, &str); 2] = [
     ("schema_registry_api_secret_wo", "schema_registry_api_secret_secret"),
 ];
 
+/// Write-only values that nothing would ever use. The model behind the other checks never sees these values.
+fn secrets_without_use(kafka: &Value) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut useless = |attribute: &str, problem: &str, remedy: &str| found.push(Violation::missing(attribute, problem, remedy));
+    if let (true, Some(protocol @ ("PLAINTEXT" | "SSL"))) = (kafka.get("password_wo").is_present(), kafka.get("security_protocol").as_str())
+    {
+        let problem = format!("{protocol} does not authenticate by SASL");
+        useless("kafka.password_wo", &problem, "leave it out, or use `SASL_SSL`");
+    }
+    if kafka.get("schema_registry_api_secret_wo").is_present() {
+        for option in ["schema_registry_url", "schema_registry_api_key"] {
+            if kafka.get(option).is_null() {
+                let remedy = format!("set `{option}` as well, or leave the secret out");
+                useless(
+                    "kafka.schema_registry_api_secret_wo",
+                    "the secret has nothing to be used with",
+                    &remedy,
+                );
+            }
+        }
+    }
+    found
+}
+
 /// All that is wrong with a configuration, each at its attribute.
 pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
     let mut found = Vec::new();
@@ -53,6 +77,7 @@ pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
             "set `password_wo` or `password_secret`",
         ));
     }
+    found.extend(secrets_without_use(kafka));
     if found.is_empty() {
         let declared = Declaration::read(config);
         let model = match convert::connection_to_spec(&declared.connection) {

@@ -3,9 +3,10 @@
 
 use featurestore_proto::v1;
 use tfplugin::call::CallContext;
-use tfplugin::diagnostic::{Diagnostic, Diagnostics};
+use tfplugin::diagnostic::{Diagnostic, Diagnostics, Severity};
 use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, CreateRequest};
+use tfplugin::value::Value;
 use tokio::time::Instant;
 use tonic::Code;
 
@@ -16,6 +17,7 @@ use crate::client::AgentClient;
 use crate::client::calls::StreamRecord;
 use crate::client::error::AgentError;
 use crate::limits::CREATE_TIMEOUT_DEFAULT;
+use crate::resources::label;
 
 impl StreamResource {
     pub(super) async fn create_stream(&self, request: &CreateRequest<'_>, context: &CallContext) -> Applied {
@@ -27,15 +29,24 @@ impl StreamResource {
             Err(error) => return Applied::failed(self.failed(&error, &doing)),
         };
         let end = deadline(timeout(request.planned, "create", CREATE_TIMEOUT_DEFAULT));
-        let submitted = submit(&client, declared, end, context).await;
-        let record = match submitted {
+        let record = match submit(&client, declared, end, context).await {
             Ok(record) => record,
-            Err(error) if error.code() == Some(Code::AlreadyExists) => return Applied::failed(already_exists(&name)),
-            Err(error) => return Applied::failed(self.not_created(&error, &name, &doing)),
+            Err(NotCreated::StillLeaving(seen)) => return Applied::failed(still_leaving(&name, seen.as_deref())),
+            Err(NotCreated::Refused(error)) if error.code() == Some(Code::AlreadyExists) => return Applied::failed(already_exists(&name)),
+            Err(NotCreated::Refused(error)) => return Applied::failed(self.not_created(&error, &name, &doing)),
         };
         let (record, ending) = until(&client, record, end, &context.stop, |record| is_settled(record.status.state())).await;
-        let applied = Applied::done(state_of(&record, request.planned), notes_of(&record));
-        match outcome(&record, ending) {
+        let mut state = state_of(&record, request.planned);
+        let message = outcome(&record, &ending);
+        if message.as_ref().is_some_and(|message| message.severity == Severity::Error) {
+            // Terraform taints it, and its next plan replaces the stream without a way to ask here. Were it protected, no plan
+            // could ever mend that.
+            let path = AttributePath::attributes("deletion_protection");
+            let unprotected = state.set_at(&path, Value::Bool(false));
+            debug_assert!(unprotected, "no place for `{path}`");
+        }
+        let applied = Applied::done(state, notes_of(&record));
+        match message {
             Some(message) => applied.with(message),
             None => applied,
         }
@@ -58,8 +69,22 @@ impl StreamResource {
     }
 }
 
+/// Why there is no new stream.
+enum NotCreated {
+    /// The agent said no, or nothing.
+    Refused(AgentError),
+    /// A stream of that name, as last seen, is on its way out and did not go in time.
+    StillLeaving(Option<Box<StreamRecord>>),
+}
+
+impl From<AgentError> for NotCreated {
+    fn from(error: AgentError) -> Self {
+        Self::Refused(error)
+    }
+}
+
 /// Sends the create. A stream of that name that is on its way out is waited for.
-async fn submit(client: &AgentClient, declared: Declaration, end: Instant, context: &CallContext) -> Result<StreamRecord, AgentError> {
+async fn submit(client: &AgentClient, declared: Declaration, end: Instant, context: &CallContext) -> Result<StreamRecord, NotCreated> {
     let name = declared.stream.name.clone();
     let request = v1::CreateStreamRequest {
         stream: Some(declared.stream),
@@ -69,16 +94,16 @@ async fn submit(client: &AgentClient, declared: Declaration, end: Instant, conte
     };
     let refusal = match client.create_stream(request.clone(), &context.stop).await {
         Err(error) if error.code() == Some(Code::AlreadyExists) => error,
-        answer => return answer,
+        answer => return Ok(answer?),
     };
     let leaving = match client.get_stream(&name, &context.stop).await {
         Ok(record) if record.status.state() == v1::StreamState::Deleting => record.status.uid,
-        _ => return Err(refusal),
+        _ => return Err(refusal.into()),
     };
     match until_gone(client, &name, &leaving, end, &context.stop).await? {
-        Ending::Settled => client.create_stream(request, &context.stop).await,
-        Ending::OutOfTime => Err(refusal),
-        Ending::Stopped => Err(AgentError::Stopped),
+        (Ending::Settled, _) => Ok(client.create_stream(request, &context.stop).await?),
+        (Ending::Stopped, _) => Err(AgentError::Stopped { may_have_arrived: false }.into()),
+        (_, seen) => Err(NotCreated::StillLeaving(seen.map(Box::new))),
     }
 }
 
@@ -94,8 +119,11 @@ pub(super) fn has_failed(state: v1::StreamState) -> bool {
 }
 
 /// What to say about a stream that was created.
-fn outcome(record: &StreamRecord, ending: Ending) -> Option<Diagnostic> {
+fn outcome(record: &StreamRecord, ending: &Ending) -> Option<Diagnostic> {
     let name = &record.stream.name;
+    if let Some(lost) = ending.lost(name, "created") {
+        return Some(lost);
+    }
     let state = words::condition(record);
     if has_failed(record.status.state()) {
         return Some(Diagnostic::error(
@@ -104,9 +132,9 @@ fn outcome(record: &StreamRecord, ending: Ending) -> Option<Diagnostic> {
         ));
     }
     let why = match ending {
-        Ending::Settled => return None,
         Ending::OutOfTime => "did not start in time; it goes on trying by itself",
         Ending::Stopped => "was not waited for, as you asked; it goes on starting by itself",
+        _ => return None,
     };
     Some(Diagnostic::warning(
         "Stream Not Ready Yet",
@@ -115,6 +143,14 @@ fn outcome(record: &StreamRecord, ending: Ending) -> Option<Diagnostic> {
              `timeouts.create` says how long to wait."
         ),
     ))
+}
+
+fn still_leaving(name: &str, seen: Option<&StreamRecord>) -> Diagnostic {
+    let state = seen.map(words::condition).unwrap_or_default();
+    let detail = format!(
+        "A stream `{name}` is still being deleted, so no new one can have its name yet. {state}\n\nThe agent goes on with the deletion          by itself. Mend what holds it up, then apply again."
+    );
+    Diagnostic::error("Stream Still Being Deleted", detail).at(AttributePath::attributes("name"))
 }
 
 fn already_exists(name: &str) -> Diagnostic {
@@ -131,6 +167,6 @@ fn already_exists(name: &str) -> Diagnostic {
 
 /// Configuration that takes over an existing stream.
 pub(super) fn import_block(name: &str) -> String {
-    let label = name.rsplit('.').next().unwrap_or(name);
+    let label = label(name.rsplit('.').next().unwrap_or(name));
     format!("import {{\n  to = {TYPE_NAME}.{label}\n  id = \"{name}\"\n}}\n")
 }

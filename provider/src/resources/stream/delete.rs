@@ -8,7 +8,7 @@ use tfplugin::resource::DeleteRequest;
 use tfplugin::value::Value;
 
 use super::wait::{Ending, deadline, until_gone};
-use super::{StreamResource, text, timeout};
+use super::{StreamResource, text, timeout, words};
 use crate::limits::DELETE_TIMEOUT_DEFAULT;
 
 impl StreamResource {
@@ -36,17 +36,18 @@ impl StreamResource {
             Err(error) if error.is_not_found() => return Diagnostics::none(),
             Err(error) => return self.failed(&error, &doing),
         }
-        let why = match until_gone(&client, name, &uid, end, &context.stop).await {
-            Ok(Ending::Settled) => return Diagnostics::none(),
-            Ok(Ending::OutOfTime) => "is not finished in time",
-            Ok(Ending::Stopped) => "was not waited for, as you asked",
+        let (why, seen) = match until_gone(&client, name, &uid, end, &context.stop).await {
+            Ok((Ending::Stopped, seen)) => ("was not waited for, as you asked", seen),
+            Ok((Ending::OutOfTime, seen)) => ("is not finished in time", seen),
+            Ok(_) => return Diagnostics::none(),
             Err(error) => return self.failed(&error, &doing),
         };
+        let state = seen.as_ref().map(words::condition).unwrap_or_default();
         Diagnostic::error(
             "Deletion Goes On",
             format!(
-                "The deletion of the stream `{name}` {why}. The agent goes on with it by itself; the next plan sees what became of \
-                 it. `timeouts.delete` says how long to wait."
+                "The deletion of the stream `{name}` {why}. {state}\n\nThe agent goes on with it by itself; the next plan sees what \
+                 became of it. `timeouts.delete` says how long to wait."
             ),
         )
         .into()

@@ -7,7 +7,7 @@ use tfplugin::call::CallContext;
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::resource::Found;
 
-use super::{StreamResource, default_settings, notes_of, state_of};
+use super::{StreamResource, default_settings, notes_of, state_of, words};
 use crate::client::diagnostics::sentence;
 
 impl StreamResource {
@@ -24,7 +24,10 @@ impl StreamResource {
                 private: notes_of(&record),
                 diagnostics: Diagnostics::none(),
             }),
-            Ok(_) => Err(absent(id).into()),
+            Ok(record) => {
+                let detail = format!("The stream `{id}` is being deleted. {}", words::condition(&record));
+                Err(Diagnostic::error("Cannot Import A Stream That Goes", detail).into())
+            }
             Err(error) if error.is_not_found() => Err(absent(id).into()),
             Err(error) => Err(self.failed(&error, &doing)),
         }

@@ -13,7 +13,7 @@ use tfplugin::value::Value;
 use super::create::import_block;
 use super::delete::{is_protected, protected};
 use super::model::Declaration;
-use super::verdict::{offline, tell_exclusions, tell_refusal};
+use super::verdict::{offline, tell_exclusions, tell_refusal, tell_removals};
 use super::{StreamResource, text, words};
 use crate::client::consult::{Consulted, consult, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
@@ -23,6 +23,7 @@ use crate::session::PlanChecks;
 const TABLE: &str = "ingestion_config.ingestion_destination.delta_table_name";
 const DIRECT: &str = "schema_config.direct_schemas";
 const EXCLUDED: &str = "excluded_columns";
+const ROWS_NOT_KNOWN: &str = "How many rows the plan touches is not known.";
 
 impl StreamResource {
     pub(super) async fn plan_stream(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
@@ -78,11 +79,16 @@ impl StreamResource {
             _ => {}
         }
         let changes = |path: &str| request.changes(&AttributePath::attributes(path));
-        if plan.requires_replace.is_empty() && (changes(DIRECT) || changes(EXCLUDED)) {
+        let asked = plan.requires_replace.is_empty() && (changes(DIRECT) || changes(EXCLUDED));
+        if asked {
             self.plan_definition(request, plan, context).await;
         }
         if !plan.requires_replace.is_empty() {
             self.plan_replacement(request.prior, plan, context).await;
+        } else if !asked && (changes("operations") || plan.planned.get("state").is_unknown()) {
+            // Nothing to judge, but `plan_checks = "required"` wants to hear that the agent is there.
+            let consequence = "Whether the change is still possible shows at apply.";
+            self.look(text(request.prior, "name"), consequence, plan, context).await;
         }
     }
 
@@ -94,13 +100,14 @@ impl StreamResource {
         if is_protected(prior) {
             return plan.tell(protected(name));
         }
-        let last_seen = self.look(name, plan, context).await;
+        let last_seen = self.look(name, ROWS_NOT_KNOWN, plan, context).await;
         let held = last_seen
             .map(|table| format!(" When last seen it held {}.", words::figures(&table)))
             .unwrap_or_default();
         let detail = format!(
             "Someone deleted `{table}`, and it cannot be restored: its rows are lost.{held} The stream `{name}` is replaced; the new one \
-             starts at the source's current end."
+             starts {}.",
+            words::start(&plan.planned)
         );
         plan.tell(Diagnostic::warning("Table Gone", detail).at(state));
     }
@@ -111,17 +118,23 @@ impl StreamResource {
         if declared.is_unsure("schema_config") || declared.is_unsure(EXCLUDED) {
             plan.tell(Diagnostic::warning(
                 "Change Not Checked",
-                "A schema or an excluded column is known only during the apply, so the change is planned as one in place. Should it \
-                 not be backward compatible, the apply stops before anything is changed; then plan again.",
+                format!(
+                    "A schema or an excluded column is known only during the apply, so the change is planned as one in place. Should it \
+                     not be backward compatible, the apply stops before anything is changed; then plan again.{}",
+                    words::late_replacement(&plan.planned)
+                ),
             ));
-            return;
+            let consequence = "Whether the change is possible shows at apply.";
+            let table = self.look(text(request.prior, "name"), consequence, plan, context).await;
+            return tell_exclusions(request.prior, &[], table.as_ref(), plan);
         }
         let mut answer = match self.check(&declared, false, context).await {
             Ok(Consulted::Answer(answer)) => Some(answer),
             Ok(Consulted::Silence(error)) => {
                 let consequence = "The change was compared with the schema in Terraform's state; earlier versions of it, whose columns are \
                                    in the table, were not checked.";
-                plan.tell(unanswered(&self.session, &error, consequence));
+                let consequence = format!("{consequence}{}", words::late_replacement(&plan.planned));
+                plan.tell(unanswered(&self.session, &error, &consequence));
                 None
             }
             Ok(Consulted::NotAsked) => None,
@@ -143,12 +156,17 @@ impl StreamResource {
             .and_then(convert::verdict_to_spec);
         match said.or_else(|| offline(&Declaration::read(request.prior), &declared)) {
             Some(Verdict::Refused { reasons }) => tell_refusal(&self.schema, request.prior, &reasons, plan),
-            Some(Verdict::InPlace { .. } | Verdict::Unchanged) | None => {
+            accepted => {
                 let existing = answer
                     .and_then(|answer| answer.existing)
                     .and_then(|record| record.status)
                     .and_then(|status| status.table);
-                tell_exclusions(request.prior, existing.as_ref(), plan);
+                let changes = match accepted {
+                    Some(Verdict::InPlace { changes }) => changes,
+                    _ => Vec::new(),
+                };
+                tell_removals(&changes, existing.as_ref(), plan);
+                tell_exclusions(request.prior, &changes, existing.as_ref(), plan);
             }
         }
     }
@@ -172,7 +190,7 @@ impl StreamResource {
                 format!("The plan replaces the stream, and `on_destroy = \"retain\"` is new in it: the table `{table}` would still be deleted, by the setting in force. Apply `on_destroy = \"retain\"` alone first."),
             ).at(AttributePath::attributes("on_destroy")));
         }
-        let seen = self.look(name, plan, context).await;
+        let seen = self.look(name, ROWS_NOT_KNOWN, plan, context).await;
         let holds = words::table(table, seen.as_ref());
         let (summary, detail) = if keeps {
             (
@@ -202,7 +220,7 @@ impl StreamResource {
         if text(prior, "on_destroy") == "retain" {
             return;
         }
-        let seen = self.look(name, plan, context).await;
+        let seen = self.look(name, ROWS_NOT_KNOWN, plan, context).await;
         let holds = words::table(text(prior, TABLE), seen.as_ref());
         let trash = seen.as_ref().map(words::trash).unwrap_or_default();
         plan.tell(Diagnostic::warning(
@@ -212,12 +230,12 @@ impl StreamResource {
     }
 
     /// The stream's table as it is, for the figures of a warning.
-    async fn look(&self, name: &str, plan: &mut Plan, context: &CallContext) -> Option<v1::TableStatus> {
+    async fn look(&self, name: &str, consequence: &str, plan: &mut Plan, context: &CallContext) -> Option<v1::TableStatus> {
         let looked = consult(&self.session, |client| async move { client.get_stream(name, &context.stop).await }).await;
         match looked {
             Ok(Consulted::Answer(record)) => record.status.table,
             Ok(Consulted::Silence(error)) => {
-                plan.tell(unanswered(&self.session, &error, "How many rows the plan touches is not known."));
+                plan.tell(unanswered(&self.session, &error, consequence));
                 None
             }
             Ok(Consulted::NotAsked) => None,
@@ -268,8 +286,8 @@ fn tell_existing(name: &str, existing: Option<v1::StreamRecord>, plan: &mut Plan
     if status.state() == v1::StreamState::Deleting || plan.diagnostics.has_errors() {
         return;
     }
-    let table = text(&plan.planned, TABLE);
-    let holds = words::table(table, status.table.as_ref());
+    let table = status.table.as_ref().map(|table| table.delta_table_name.as_str());
+    let holds = words::table(table.unwrap_or("its table"), status.table.as_ref());
     let trash = status.table.as_ref().map(words::trash).unwrap_or_default();
     let detail = format!(
         "The agent has a stream `{name}`. If this plan replaces it because its creation failed, the stream goes first, and its table \

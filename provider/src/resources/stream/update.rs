@@ -47,11 +47,14 @@ struct Steps {
 
 impl StreamResource {
     pub(super) async fn update_stream(&self, request: &UpdateRequest<'_>, context: &CallContext) -> Applied {
-        let steps = steps(request);
+        let name = text(request.prior, "name");
+        let steps = match steps(request) {
+            Some(steps) => steps,
+            None => return Applied::failed(unknown_version(name)),
+        };
         if steps.definition.is_none() && steps.operations.is_none() && steps.repair.is_none() {
             return Applied::done(request.planned.clone(), request.private.clone());
         }
-        let name = text(request.prior, "name");
         let doing = format!("update the stream `{name}`");
         let client = match self.session.agent() {
             Ok(client) => client,
@@ -93,40 +96,61 @@ fn keep_promises(planned: &Value, state: &mut Value) {
     }
 }
 
-fn steps(request: &UpdateRequest<'_>) -> Steps {
+/// The calls that a plan asks for; `None` if the state does not say which version they were planned on.
+fn steps(request: &UpdateRequest<'_>) -> Option<Steps> {
     let name = text(request.prior, "name").to_owned();
+    let uid = text(request.prior, "id").to_owned();
     let changes = |path: &str| request.changes(&AttributePath::attributes(path));
-    let generation = request.private.get::<u64>(GENERATION).unwrap_or(0);
+    let planned_on = |note| request.private.get::<u64>(note).filter(|generation| *generation > 0);
+    let (generation, operations_generation) = (planned_on(GENERATION), planned_on(OPERATIONS_GENERATION));
     let declared = Declaration::read(request.planned);
     let paths: Vec<String> = [KEY, PAYLOAD, "excluded_columns"]
         .iter()
         .filter(|path| changes(path))
         .map(|it| (*it).to_owned())
         .collect();
-    let definition = (!paths.is_empty()).then(|| v1::UpdateStreamRequest {
-        stream: Some(declared.stream),
-        update_mask: Some(prost_types::FieldMask { paths }),
-        generation,
-        request_id: uuid::Uuid::new_v4().to_string(),
-        wait: None,
-    });
-    let operations = changes("operations").then(|| v1::SetStreamOperationsRequest {
-        name: name.clone(),
-        operations: Some(declared.operations),
-        operations_generation: request.private.get(OPERATIONS_GENERATION).unwrap_or(0),
-    });
-    // A new definition moves the generation on by one; the repair is planned on what is there when it starts.
-    let broken = matches!(text(request.prior, "state"), "FAILED" | "TABLE_ALTERED");
-    let repair = broken.then(|| v1::RestartStreamRequest {
-        name,
-        generation: if definition.is_some() { 0 } else { generation },
-        wait: None,
-    });
-    Steps {
-        definition,
-        operations,
-        repair,
+    let mut steps = Steps {
+        definition: None,
+        operations: None,
+        repair: None,
+    };
+    if !paths.is_empty() {
+        steps.definition = Some(v1::UpdateStreamRequest {
+            stream: Some(declared.stream),
+            update_mask: Some(prost_types::FieldMask { paths }),
+            generation: generation?,
+            uid: uid.clone(),
+            request_id: uuid::Uuid::new_v4().to_string(),
+            wait: None,
+        });
     }
+    if changes("operations") {
+        steps.operations = Some(v1::SetStreamOperationsRequest {
+            name: name.clone(),
+            operations: Some(declared.operations),
+            operations_generation: operations_generation?,
+            uid: uid.clone(),
+            wait: None,
+        });
+    }
+    // A new definition moves the generation on by one; the repair is planned on what is there when it starts.
+    if matches!(text(request.prior, "state"), "FAILED" | "TABLE_ALTERED") {
+        steps.repair = Some(v1::RestartStreamRequest {
+            name,
+            generation: if steps.definition.is_some() { 0 } else { generation? },
+            uid,
+            wait: None,
+        });
+    }
+    Some(steps)
+}
+
+/// Without the version a change would overwrite whatever someone else has made of the stream since.
+fn unknown_version(name: &str) -> Diagnostic {
+    let detail = format!(
+        "Terraform's state does not say which version of the stream `{name}` the plan was made on, so the change could overwrite          someone else's. Nothing was changed: plan again with a refresh."
+    );
+    Diagnostic::error("Planned Version Not Known", detail)
 }
 
 /// Does the steps in order. `known` is the newest record, also when a step fails.
@@ -155,11 +179,11 @@ async fn run(
         if failed {
             !repairs || Instant::now() >= impatient
         } else {
-            is_in_force(record)
+            is_in_force(record, repairs)
         }
     };
     let (record, ending) = until(client, record, end, &context.stop, settled).await;
-    let message = outcome(&record, ending);
+    let message = outcome(&record, &ending);
     *known = Some(record);
     Ok(message)
 }
@@ -170,35 +194,48 @@ async fn set_operations(
     request: v1::SetStreamOperationsRequest,
     context: &CallContext,
 ) -> Result<StreamRecord, AgentError> {
-    let (name, planned_on) = (request.name.clone(), request.operations_generation);
+    let (name, uid, planned_on) = (request.name.clone(), request.uid.clone(), request.operations_generation);
     let wanted = request.operations.unwrap_or_default();
     let conflict = match client.set_stream_operations(request, &context.stop).await {
         Err(error) if error.code() == Some(Code::Aborted) => error,
         answer => return answer,
     };
     let record = client.get_stream(&name, &context.stop).await?;
-    let ours = record.status.operations_generation == planned_on + 1 && record.operations == wanted;
+    let same_life = record.status.uid == uid;
+    let ours = same_life && record.status.operations_generation == planned_on + 1 && record.operations == wanted;
     if ours { Ok(record) } else { Err(conflict) }
 }
 
-/// True if the pipeline follows the newest definition, or there is none running that could follow an older one.
-fn is_in_force(record: &StreamRecord) -> bool {
-    let idle = matches!(record.status.state(), v1::StreamState::Paused | v1::StreamState::Provisioning);
-    idle || record.status.observed_generation >= record.status.generation
+/// True if the pipeline follows the newest definition and operations, or there is none running that could follow older ones.
+/// A repair is in force only when the pipeline runs: one that still starts may fail again.
+fn is_in_force(record: &StreamRecord, repairs: bool) -> bool {
+    let status = &record.status;
+    let wants_pause = record.operations.paused.unwrap_or(false);
+    let follows = status.observed_generation >= status.generation;
+    match status.state() {
+        v1::StreamState::Paused => wants_pause,
+        v1::StreamState::Provisioning if repairs => false,
+        // One that has never begun begins with the newest.
+        v1::StreamState::Provisioning => status.observed_generation == 0 || (follows && !wants_pause),
+        _ => follows && !wants_pause,
+    }
 }
 
 /// What to say about a stream that was changed.
-fn outcome(record: &StreamRecord, ending: Ending) -> Option<Diagnostic> {
+fn outcome(record: &StreamRecord, ending: &Ending) -> Option<Diagnostic> {
     let name = &record.stream.name;
+    if let Some(lost) = ending.lost(name, "changed") {
+        return Some(lost);
+    }
     let state = words::condition(record);
     if has_failed(record.status.state()) {
         let detail = format!("The stream `{name}` was changed, but does not run. {state}\n\nMend the cause; the next apply repairs it.");
         return Some(Diagnostic::error("Stream Failed", detail));
     }
     let why = match ending {
-        Ending::Settled => return None,
         Ending::OutOfTime => "is not in force yet; the agent goes on by itself",
         Ending::Stopped => "was not waited for, as you asked; the agent goes on by itself",
+        _ => return None,
     };
     let detail = format!("The change of the stream `{name}` {why}. {state}\n\n`timeouts.update` says how long to wait.");
     Some(Diagnostic::warning("Change Not In Force Yet", detail))

@@ -54,13 +54,15 @@ pub(super) fn tell_refusal(schema: &Schema, prior: &Value, reasons: &[Finding], 
             plan.require_replacement(path);
             continue;
         }
-        let detail = format!(
-            "The stream `{}` cannot take this change in place:\n\n{}\n\nWith `schema_update_policy = \"replace\"` Terraform plans a new \
-             stream instead.",
-            text(prior, "name"),
-            words::findings(&findings)
-        );
-        plan.tell(Diagnostic::error("Incompatible Schema Change", detail).at(path));
+        let (name, list) = (text(prior, "name"), words::findings(&findings));
+        let mut detail = format!("The stream `{name}` cannot take this change in place:\n\n{list}");
+        let summary = if attribute == EXCLUDED {
+            "Exclusions Cannot Change So"
+        } else {
+            detail.push_str("\n\nWith `schema_update_policy = \"replace\"` Terraform plans a new stream instead.");
+            "Incompatible Schema Change"
+        };
+        plan.tell(Diagnostic::error(summary, detail).at(path));
     }
 }
 
@@ -108,8 +110,32 @@ fn changed_form(side: &str, planned: &Value) -> String {
     }
 }
 
-/// Exclusions change for new rows only; says so with the number of rows that stay as they are.
-pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, plan: &mut Plan) {
+/// Fields that an update in place removes: their values are not stored any more, which a plan must not pass over.
+pub(super) fn tell_removals(changes: &[Finding], table: Option<&v1::TableStatus>, plan: &mut Plan) {
+    let removed: Vec<&Finding> = changes.iter().filter(|change| change.text.contains("removed: ")).collect();
+    if removed.is_empty() {
+        return;
+    }
+    let rows = rows_in(table);
+    let detail = format!(
+        "The new schema lacks fields of the old one. From now on their values are not stored, and cannot be had later except from \
+         the source:\n\n{}\nRows already in the table keep their values.{rows}",
+        words::findings(&removed)
+    );
+    plan.tell(Diagnostic::warning("Values No Longer Stored", detail).at(AttributePath::attributes(DIRECT)));
+}
+
+fn rows_in(table: Option<&v1::TableStatus>) -> String {
+    let rows = table.map(|table| format!(" The table holds {}.", words::figures(table)));
+    rows.unwrap_or_default()
+}
+
+/// Exclusions change for new rows only; says so with the number of rows that stay as they are. `changes` are the verdict's,
+/// empty where there is none: then a column that arrives excluded is not told from one that is there.
+pub(super) fn tell_exclusions(prior: &Value, changes: &[Finding], table: Option<&v1::TableStatus>, plan: &mut Plan) {
+    if !plan.planned.get(EXCLUDED).is_wholly_known() {
+        return;
+    }
     let set = |value: &Value| {
         value
             .get(EXCLUDED)
@@ -121,16 +147,24 @@ pub(super) fn tell_exclusions(prior: &Value, table: Option<&v1::TableStatus>, pl
     };
     let (before, after) = (set(prior), set(&plan.planned));
     let listed = |paths: Vec<&String>| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    let newly_excluded = listed(after.difference(&before).collect());
+    let arrives = |path: &str| {
+        let mut found = changes.iter().filter(|change| change.path == path);
+        found.any(|change| change.text.contains("excluded from the start"))
+    };
+    let (arriving, excluded): (Vec<_>, Vec<_>) = after.difference(&before).partition(|path| arrives(path));
+    let (arriving, newly_excluded) = (listed(arriving), listed(excluded));
     let newly_included = listed(before.difference(&after).collect());
     let mut detail = String::new();
     if !newly_excluded.is_empty() {
-        let rows = table
-            .map(|table| format!(" The table holds {}.", words::figures(table)))
-            .unwrap_or_default();
+        let rows = rows_in(table);
         detail.push_str(&format!(
             "{newly_excluded}: null in every row that is ingested from now on. Rows already in the table keep their values: the change \
              does not remove them.{rows} "
+        ));
+    }
+    if !arriving.is_empty() {
+        detail.push_str(&format!(
+            "{arriving}: excluded from the start, so that no row ever holds it and the table has no such column. "
         ));
     }
     if !newly_included.is_empty() {

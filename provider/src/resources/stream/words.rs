@@ -4,11 +4,15 @@ use std::time::Duration;
 
 use featurestore_proto::v1;
 use stream_spec::verdict::Finding;
+use tfplugin::value::Value;
 
 use super::answer::state_name;
 use crate::client::calls::StreamRecord;
 use crate::client::diagnostics::sentence;
 use crate::limits::CONDITIONS_SHOWN_MAX;
+
+/// The option that says where a Kafka stream starts.
+const STARTING_OFFSETS_PATH: &str = "source_config.kafka_stream_config.extra_options.startingOffsets";
 
 /// What a table holds: `1,234 rows (12 files, 3.4 MB, Delta version 57) since 2026-11-30T20:00:00Z`.
 pub(super) fn figures(table: &v1::TableStatus) -> String {
@@ -29,10 +33,9 @@ pub(super) fn figures(table: &v1::TableStatus) -> String {
 
 /// What becomes of a deleted table.
 pub(super) fn trash(table: &v1::TableStatus) -> String {
-    let retention = table
-        .trash_retention
-        .and_then(|retention| Duration::try_from(retention).ok())
-        .unwrap_or_default();
+    let Some(retention) = table.trash_retention.and_then(|retention| Duration::try_from(retention).ok()) else {
+        return "The agent does not say whether a deleted table can be restored.".to_owned();
+    };
     match retention.as_secs() {
         0 => "The agent keeps no trash: a deleted table cannot be restored.".to_owned(),
         seconds if seconds % 86_400 == 0 => {
@@ -49,12 +52,32 @@ pub(super) fn trash(table: &v1::TableStatus) -> String {
     }
 }
 
+/// Where a new stream starts, as in "it starts …".
+pub(super) fn start(planned: &Value) -> &'static str {
+    match planned.dig(STARTING_OFFSETS_PATH) {
+        Value::Null => "at the source's current end",
+        _ => "where `startingOffsets` says",
+    }
+}
+
+/// What Terraform makes of a change that the plan took for one in place and that turns out to replace the stream.
+pub(super) fn late_replacement(planned: &Value) -> &'static str {
+    match planned.get("schema_update_policy").as_str() {
+        Some("replace") => {
+            " With `schema_update_policy = \"replace\"` Terraform words that as \"Provider produced inconsistent final plan\" and a bug \
+             of the provider. It is none: a plan that was approved as an update must not become a replacement. Nothing is changed \
+             then either, and the next plan shows the replacement."
+        }
+        _ => "",
+    }
+}
+
 /// A table in a sentence, or that nothing is known of it.
 pub(super) fn table(name: &str, status: Option<&v1::TableStatus>) -> String {
     match status {
         Some(table) if table.version.is_none() => format!("`{name}` does not exist yet."),
         Some(table) => format!("`{name}` holds {}.", figures(table)),
-        None => format!("How much `{name}` holds is not known: the agent did not say."),
+        None => format!("How much `{name}` holds is not known."),
     }
 }
 
@@ -147,5 +170,10 @@ mod tests {
         assert!(kept(7 * 86_400).contains("7 days"));
         assert!(kept(0).contains("cannot be restored"));
         assert!(kept(90).contains("1m30s"));
+        assert!(trash(&v1::TableStatus::default()).contains("does not say"));
+        assert!(
+            super::table("a.b.c", None).ends_with("is not known."),
+            "who was not asked did not fail to answer"
+        );
     }
 }

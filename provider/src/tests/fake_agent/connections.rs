@@ -72,6 +72,8 @@ impl ConnectionService for Services {
         let mut wanted = request.connection.unwrap_or_default();
         world.masks.push(request.update_mask.unwrap_or_default().paths);
         world.keep_secrets(&mut wanted);
+        let uid = world.connections.get(&wanted.name).map(|kept| kept.uid.clone()).unwrap_or_default();
+        world.same_life(&request.uid, &uid)?;
         let kept = world.connections.get_mut(&wanted.name).ok_or_else(|| not_found(&wanted.name))?;
         if request.generation != 0 && request.generation != kept.generation {
             return Err(Status::aborted("another generation is in force"));
@@ -89,8 +91,12 @@ impl ConnectionService for Services {
     ) -> Result<Response<v1::DeleteConnectionResponse>, Status> {
         let mut world = self.world();
         let fault = world.arrive("DeleteConnection", &request)?;
-        let name = request.into_inner().name;
-        world.connections.remove(&name).ok_or_else(|| not_found(&name))?;
+        let v1::DeleteConnectionRequest { name, uid, .. } = request.into_inner();
+        let kept = world.connections.get(&name).ok_or_else(|| not_found(&name))?;
+        if !uid.is_empty() && uid != kept.uid {
+            return Err(not_found(&name));
+        }
+        world.connections.remove(&name);
         answer(fault, v1::DeleteConnectionResponse {})
     }
 
@@ -101,11 +107,15 @@ impl ConnectionService for Services {
         let mut world = self.world();
         let fault = world.arrive("CheckConnection", &request)?;
         let missing_capabilities = world.missing_capabilities.clone();
+        if let Some(v1::connection::Options::Kafka(kafka)) = request.into_inner().connection.and_then(|it| it.options) {
+            world.checked_passwords.push(kafka.password);
+        }
         answer(
             fault,
             v1::CheckConnectionResponse {
                 violations: Vec::new(),
                 missing_capabilities,
+                used_by: world.used_by.clone(),
             },
         )
     }

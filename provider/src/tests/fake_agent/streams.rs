@@ -70,7 +70,10 @@ impl World {
             flush_interval: operations.flush_interval.or(Some(prost_types::Duration { seconds: 1, nanos: 0 })),
             on_data_loss: operations.on_data_loss.max(1),
         };
+        let ingestion = stream.ingestion_config.as_ref();
+        let destination = ingestion.and_then(|ingestion| ingestion.ingestion_destination.clone());
         let table = v1::TableStatus {
+            delta_table_name: destination.map(|table| table.delta_table_name).unwrap_or_default(),
             rows: 1234,
             files: 3,
             bytes: 45_678,
@@ -91,7 +94,7 @@ impl World {
         let status = v1::StreamStatus {
             uid: format!("uid-{number}"),
             generation: 1,
-            observed_generation: 1,
+            observed_generation: u64::from(state != v1::StreamState::Provisioning),
             operations_generation: 1,
             state: state.into(),
             table: Some(table),
@@ -116,6 +119,7 @@ impl World {
             request_id: request_id.to_owned(),
             history,
             looks_until_ready: looks,
+            becomes: None,
         };
         self.streams.insert(name, kept);
         record
@@ -136,6 +140,12 @@ impl World {
         }
     }
 
+    /// Which life of a name there is; empty if there is none.
+    fn uid_of(&self, name: &str) -> String {
+        let status = self.streams.get(name).and_then(|kept| kept.record.status.as_ref());
+        status.map(|status| status.uid.clone()).unwrap_or_default()
+    }
+
     /// A look at a stream: what waits for looks comes nearer.
     fn look(&mut self, name: &str) -> Result<v1::StreamRecord, Status> {
         let turn = self.next();
@@ -149,6 +159,13 @@ impl World {
                     status.state = v1::StreamState::Active.into();
                 }
                 status.observed_generation = status.generation;
+            }
+        }
+        if let Some((looks, outcome)) = &mut kept.becomes {
+            *looks = looks.saturating_sub(1);
+            if *looks == 0 {
+                kept.record.status.as_mut().expect("a status").state = (*outcome).into();
+                kept.becomes = None;
             }
         }
         let mut record = kept.record.clone();
@@ -196,6 +213,7 @@ impl StreamService for Services {
         world.masks.push(mask.clone());
         let looks = world.looks_until_ready;
         let number = world.next();
+        world.same_life(&request.uid, &world.uid_of(&wanted.name))?;
         let kept = world.streams.get_mut(&wanted.name).ok_or_else(|| not_found(&wanted.name))?;
         if kept.request_id == request.request_id {
             return answer(
@@ -254,6 +272,9 @@ impl StreamService for Services {
         let mut world = self.world();
         let fault = world.arrive("SetStreamOperations", &request)?;
         let request = request.into_inner();
+        world.same_life(&request.uid, &world.uid_of(&request.name))?;
+        world.waits.push(request.wait.map_or(30, |wait| wait.seconds));
+        let slowly = world.operates_slowly;
         let kept = world.streams.get_mut(&request.name).ok_or_else(|| not_found(&request.name))?;
         let status = kept.record.status.as_mut().expect("a status");
         if request.operations_generation != 0 && request.operations_generation != status.operations_generation {
@@ -262,7 +283,11 @@ impl StreamService for Services {
         status.operations_generation += 1;
         let operations = request.operations.unwrap_or_default();
         let paused = operations.paused.unwrap_or(false);
-        status.state = if paused { v1::StreamState::Paused } else { v1::StreamState::Active }.into();
+        if slowly {
+            kept.becomes = Some((2, if paused { v1::StreamState::Paused } else { v1::StreamState::Active }));
+        } else {
+            status.state = if paused { v1::StreamState::Paused } else { v1::StreamState::Active }.into();
+        }
         kept.record.operations = Some(operations);
         answer(
             fault,
@@ -276,12 +301,18 @@ impl StreamService for Services {
         let mut world = self.world();
         let fault = world.arrive("RestartStream", &request)?;
         let request = request.into_inner();
+        world.same_life(&request.uid, &world.uid_of(&request.name))?;
+        let restarts_as = world.restarts_as;
         let kept = world.streams.get_mut(&request.name).ok_or_else(|| not_found(&request.name))?;
         let status = kept.record.status.as_mut().expect("a status");
         if request.generation != 0 && request.generation != status.generation {
             return Err(Status::aborted("another generation is in force"));
         }
         status.state = v1::StreamState::Active.into();
+        if let Some((outcome, looks)) = restarts_as {
+            status.state = v1::StreamState::Provisioning.into();
+            kept.becomes = Some((looks, outcome));
+        }
         answer(
             fault,
             v1::RestartStreamResponse {
@@ -318,12 +349,14 @@ impl StreamService for Services {
             Ok(spec) => stream_spec::validate::stream(&spec),
             Err(violations) => violations,
         };
+        let mut violations: Vec<_> = violations.iter().map(convert::violation_from_spec).collect();
+        violations.extend(world.in_the_way.clone());
         let existing = if request.as_new { None } else { world.streams.get(&stream.name) };
         let verdict = existing
             .and_then(|kept| judge(kept, &stream))
             .map(|verdict| convert::verdict_from_spec(&verdict));
         let response = v1::CheckStreamResponse {
-            violations: violations.iter().map(convert::violation_from_spec).collect(),
+            violations,
             missing_capabilities: world.missing_capabilities.clone(),
             verdict,
             existing: existing.map(|kept| kept.record.clone()),

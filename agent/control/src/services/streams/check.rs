@@ -1,16 +1,16 @@
 //! Check: what create or update would do with a definition, without doing it.
 
-use stream_spec::name::StreamName;
 use stream_spec::stream::{SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
 use stream_spec::types::Field;
 use stream_spec::verdict::Verdict;
 use stream_spec::violation::Violation;
 use stream_spec::{capability, subscription, table, validate};
 
+use super::create::table_taken;
 use super::{StreamService, StreamView};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::services::error::ServiceError;
-use crate::store::records::Presence;
+use crate::store::records::{Presence, StreamRecord};
 
 /// A definition to check.
 #[derive(Clone, Debug)]
@@ -64,22 +64,45 @@ impl StreamService {
                 Err(violations) => answer.violations = violations,
             }
         }
-        if !request.as_new {
-            self.check_against_what_is_there(spec, &mut answer).await?;
+        let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
+        let existing = services.store.stream_by_name(&spec.name).await?;
+        if is_sound {
+            let in_the_way = self.what_is_in_the_way(spec, existing.as_ref()).await?;
+            answer.violations.extend(in_the_way);
+        }
+        if let (Some(existing), false) = (existing, request.as_new) {
+            self.check_against_the_existing(existing, spec, &mut answer)?;
         }
         Ok(answer)
     }
 
-    async fn check_against_what_is_there(&self, spec: &StreamSpec, answer: &mut CheckedStream) -> Result<(), ServiceError> {
-        let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
-        let Some(record) = self.find_for_check(&spec.name).await? else {
-            let table = &spec.ingestion.destination;
-            // A table that another stream writes may go with that stream before this one comes; one that nobody writes stays.
-            if is_sound && self.services.store.stream_of_table(table).await?.is_none() && !self.is_free(table, "").await? {
-                answer.violations.push(self.table_exists(table));
-            }
-            return Ok(());
+    /// What a create would find where its table is to go. The stream of that name, if there is one, goes first, and its table
+    /// with it.
+    async fn what_is_in_the_way(&self, spec: &StreamSpec, existing: Option<&StreamRecord>) -> Result<Option<Violation>, ServiceError> {
+        let (store, table) = (&self.services.store, &spec.ingestion.destination);
+        if existing.is_some_and(|existing| existing.declared.spec.ingestion.destination == *table) {
+            return Ok(None);
+        }
+        let Some(owner) = store.stream_of_table(table).await? else {
+            // One that nobody writes stays.
+            return Ok((!self.is_free(table, "").await?).then(|| self.table_exists(table)));
         };
+        let owner_leaves = match store.stream_by_name(&owner).await? {
+            Some(record) => record.declared.presence != Presence::Present,
+            None => true,
+        };
+        // It may go with its stream before this one comes. Where something is destroyed for this one, that is no bet to make.
+        Ok((existing.is_some() && !owner_leaves).then(|| table_taken(table, &owner)))
+    }
+
+    fn check_against_the_existing(
+        &self,
+        existing: StreamRecord,
+        spec: &StreamSpec,
+        answer: &mut CheckedStream,
+    ) -> Result<(), ServiceError> {
+        let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
+        let record = self.view(existing);
         if is_sound && record.record.declared.presence == Presence::Present && differs_only_in_place(&record.record.declared.spec, spec) {
             let decision = self.decide(&record.record, spec)?;
             answer.columns = decision.columns;
@@ -90,10 +113,6 @@ impl StreamService {
         }
         answer.existing = Some(record);
         Ok(())
-    }
-
-    async fn find_for_check(&self, name: &StreamName) -> Result<Option<StreamView>, ServiceError> {
-        Ok(self.services.store.stream_by_name(name).await?.map(|record| self.view(record)))
     }
 }
 

@@ -65,7 +65,9 @@ impl StreamService {
         let record = match services.store.insert_stream(&uid, &declared).await? {
             InsertedStream::Inserted(record) => *record,
             InsertedStream::NameTaken(existing) => return self.answer_for_existing(*existing, &new).await,
-            InsertedStream::TableTaken { by } => return Err(table_taken(&new.spec.ingestion.destination, &by)),
+            InsertedStream::TableTaken { by } => {
+                return Err(ServiceError::Precondition(vec![table_taken(&new.spec.ingestion.destination, &by)]));
+            }
             InsertedStream::ConnectionMissing { name } => return Err(connection_missing(&name)),
         };
         tracing::info!(stream = %new.spec.name, stream.uid = uid, by = context.principal.name(), "declared stream");
@@ -115,9 +117,9 @@ impl StreamService {
     }
 }
 
-fn table_taken(table: &TableName, by: &StreamName) -> ServiceError {
+pub(super) fn table_taken(table: &TableName, by: &StreamName) -> Violation {
     let problem = format!("the stream `{by}` writes to that table");
-    ServiceError::precondition(
+    Violation::new(
         DESTINATION_FIELD,
         table.as_str(),
         problem,

@@ -48,13 +48,16 @@ impl StreamService {
                 return Err(not_found(&request.name));
             }
             let mut declared = record.declared;
-            if declared.presence != Presence::Present {
-                return Ok(record.uid);
-            }
-            found = declared.generation;
-            declared.presence = Presence::Deleted {
+            let wanted = Presence::Deleted {
                 retain_table: request.retain_table,
             };
+            match declared.presence {
+                Presence::Present => {}
+                leaving if leaving == wanted => return Ok(record.uid),
+                Presence::Deleted { retain_table } => return Err(leaves_otherwise(&request.name, retain_table)),
+            }
+            found = declared.generation;
+            declared.presence = wanted;
             match self.services.store.declare_stream(&record.uid, record.revision, &declared).await? {
                 Replaced::Done => return Ok(record.uid),
                 Replaced::Missing => return Err(not_found(&request.name)),
@@ -69,4 +72,20 @@ impl StreamService {
             wanted: 0,
         })
     }
+}
+
+/// The stream is on its way out already, and its table's fate is another than the one asked for.
+fn leaves_otherwise(name: &StreamName, retain_table: bool) -> ServiceError {
+    let (problem, remedy) = if retain_table {
+        (
+            "the stream is being deleted already, and its table is kept",
+            "wait until the stream is gone, then remove the table",
+        )
+    } else {
+        (
+            "the stream is being deleted already, and its table with it",
+            "wait until the stream is gone; the table can be restored from the trash as long as that keeps it",
+        )
+    };
+    ServiceError::precondition("retain_table", name.as_str(), problem, remedy)
 }

@@ -78,9 +78,15 @@ impl StreamService {
         record.ok_or_else(|| not_found(name))
     }
 
-    /// The stream of that name, unless it is on the way out.
-    async fn find_present(&self, name: &StreamName) -> Result<StreamRecord, ServiceError> {
+    /// The stream of that name, unless it is on the way out, or another life of the name than `uid` (empty: any).
+    async fn find_present(&self, name: &StreamName, uid: &str) -> Result<StreamRecord, ServiceError> {
         let record = self.find(name).await?;
+        if !uid.is_empty() && uid != record.uid {
+            return Err(ServiceError::AnotherLife {
+                kind: Kind::Stream,
+                name: name.to_string(),
+            });
+        }
         match record.declared.presence {
             Presence::Present => Ok(record),
             Presence::Deleted { .. } => Err(ServiceError::precondition(

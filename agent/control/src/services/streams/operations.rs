@@ -1,5 +1,7 @@
 //! Operations: how a stream runs. A change replaces nothing and moves no position.
 
+use std::time::Duration;
+
 use stream_spec::name::StreamName;
 use stream_spec::stream::StreamOperations;
 use stream_spec::validate;
@@ -21,6 +23,10 @@ pub struct OperationsChange<'a> {
     pub change: &'a (dyn Fn(&StreamOperations) -> Result<StreamOperations, Vec<Violation>> + Send + Sync),
     /// Operations generation that the change was planned on; 0: any.
     pub operations_generation: u64,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
+    /// Longest wait until the operations are in force; `None`: the limit.
+    pub wait: Option<Duration>,
 }
 
 impl StreamService {
@@ -39,14 +45,14 @@ impl StreamService {
             // A stream that has not begun yet begins with the new operations: nothing to wait for.
             !observed.provisioned || (observed.operations_generation >= generation && settled)
         };
-        let record = self.services.wait_for_stream(&record.uid, None, in_force).await?;
+        let record = self.services.wait_for_stream(&record.uid, change.wait, in_force).await?;
         record.map(|record| self.view(record)).ok_or_else(|| not_found(&change.name))
     }
 
     async fn write_operations(&self, context: &RequestContext, change: &OperationsChange<'_>) -> Result<StreamRecord, ServiceError> {
         let mut found = 0;
         for _ in 0..WRITE_ATTEMPTS_MAX {
-            let record = self.find_present(&change.name).await?;
+            let record = self.find_present(&change.name, &change.uid).await?;
             let operations = (change.change)(&record.declared.operations).map_err(ServiceError::Invalid)?;
             let violations = validate::operations(&operations);
             if !violations.is_empty() {

@@ -22,6 +22,8 @@ pub struct StreamToRestart {
     pub name: StreamName,
     /// Generation that the repair was planned on; 0: any.
     pub generation: u64,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
     /// Longest wait until it runs; `None`: the limit.
     pub wait: Option<Duration>,
 }
@@ -33,7 +35,7 @@ impl StreamService {
             .authorizer
             .authorize(context, Action::Operate, Securable::Stream(&request.name))
             .await?;
-        let record = self.find_present(&request.name).await?;
+        let record = self.find_present(&request.name, &request.uid).await?;
         if request.generation != 0 && request.generation != record.declared.generation {
             return Err(ServiceError::Conflict {
                 kind: Kind::Stream,
@@ -51,7 +53,7 @@ impl StreamService {
         if record.observed.provisioned {
             self.check_table_can_be_used(&record).await?;
         }
-        let wanted = self.ask_for_restart(&request.name).await?;
+        let wanted = self.ask_for_restart(&request.name, &record.uid).await?;
         tracing::info!(stream = %request.name, by = context.principal.name(), "asked for a restart");
         self.services.reconciler.wake(&record.uid);
         let restarted =
@@ -101,10 +103,10 @@ impl StreamService {
         }
     }
 
-    async fn ask_for_restart(&self, name: &StreamName) -> Result<u64, ServiceError> {
+    async fn ask_for_restart(&self, name: &StreamName, uid: &str) -> Result<u64, ServiceError> {
         let mut found = 0;
         for _ in 0..WRITE_ATTEMPTS_MAX {
-            let record = self.find_present(name).await?;
+            let record = self.find_present(name, uid).await?;
             let mut declared = record.declared;
             found = declared.generation;
             // One that was asked for and has not been carried out yet serves this caller too.

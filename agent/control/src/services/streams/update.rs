@@ -41,6 +41,8 @@ pub struct StreamChange {
     pub excluded_columns: Option<BTreeSet<String>>,
     /// Generation that the change was planned on; 0: any.
     pub generation: u64,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
     /// Repeats of one change carry the same id; may be empty.
     pub request_id: String,
     /// Longest wait until the definition is in force; `None`: the limit.
@@ -68,7 +70,7 @@ impl StreamService {
     async fn write_change(&self, context: &RequestContext, change: &StreamChange) -> Result<StreamRecord, ServiceError> {
         let mut found = 0;
         for _ in 0..WRITE_ATTEMPTS_MAX {
-            let record = self.find_present(&change.name).await?;
+            let record = self.find_present(&change.name, &change.uid).await?;
             let declared = &record.declared;
             found = declared.generation;
             if !change.request_id.is_empty() && declared.update_request_id == change.request_id {

@@ -49,6 +49,7 @@ async fn connections_live_and_change_and_are_kept_while_streams_use_them() {
             connection: Some(changed),
             update_mask,
             generation,
+            ..Default::default()
         }
     };
     let changed = agent
@@ -79,7 +80,20 @@ async fn connections_live_and_change_and_are_kept_while_streams_use_them() {
     );
 
     agent.create("r1").await.unwrap();
-    let delete = |name: &str, force| v1::DeleteConnectionRequest { name: name.into(), force };
+    let delete = |name: &str, force| v1::DeleteConnectionRequest {
+        name: name.into(),
+        force,
+        ..Default::default()
+    };
+    let checked = agent
+        .connections
+        .check_connection(v1::CheckConnectionRequest {
+            connection: Some(wanted("kafka")),
+        })
+        .await
+        .unwrap()
+        .into_inner();
+    assert_eq!(checked.used_by, [NAME], "a plan can say that the connection cannot go");
     let refused = agent.connections.delete_connection(delete("kafka", false)).await.unwrap_err();
     assert!(
         refused.code() == Code::FailedPrecondition && refused.message().contains(NAME),

@@ -2,6 +2,7 @@
 
 mod connections;
 mod create;
+mod lives;
 mod port;
 mod read;
 mod repair;

@@ -55,6 +55,47 @@ async fn a_check_says_what_create_and_update_would_do() {
 }
 
 #[tokio::test]
+async fn a_check_sees_what_is_in_the_way_of_a_replacements_table() {
+    let mut agent = Agent::start().await;
+    agent.create("r1").await.unwrap();
+    agent.create_as(stream_from_spec(&stream("main.pay.refunds")), "r2").await.unwrap();
+    agent.engine.world.lock().unwrap().tables.insert(
+        TableName::parse("main.pay.nobodys").unwrap(),
+        Table {
+            uid: String::new(),
+            generation: 0,
+            columns: Vec::new(),
+            incarnation: 9,
+        },
+    );
+    let onto = |name: &str, table: &str| {
+        let mut stream = stream_from_spec(&stream(name));
+        let destination = v1::DeltaTable {
+            delta_table_name: table.into(),
+        };
+        stream.ingestion_config.as_mut().unwrap().ingestion_destination = Some(destination);
+        stream
+    };
+    let cases = [
+        (NAME, "main.pay.orders_raw", ""),
+        (NAME, "main.pay.free", ""),
+        (NAME, "main.pay.nobodys", "exists already"),
+        (NAME, "main.pay.refunds_raw", "`main.pay.refunds` writes"),
+        ("main.pay.new", "main.pay.nobodys", "exists already"),
+        // The stream that writes there may go in the same apply.
+        ("main.pay.new", "main.pay.refunds_raw", ""),
+    ];
+    for (name, table, said) in cases {
+        for as_new in [false, true] {
+            let answer = agent.check(onto(name, table), as_new).await;
+            let violations = &answer.violations;
+            assert_eq!(violations.is_empty(), said.is_empty(), "{name} {table} {as_new}: {violations:?}");
+            assert!(violations.iter().all(|it| it.problem.contains(said)), "{violations:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn lists_come_in_pages_and_without_schemas_unless_asked_for() {
     let mut agent = Agent::start().await;
     for name in ["main.pay.a", "main.pay.b", "main.pay.c", "main.hr.d"] {

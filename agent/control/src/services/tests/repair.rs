@@ -1,6 +1,7 @@
 //! Tables that go and come back, restarts, deletion.
 
 use super::*;
+use crate::testing::effects::Fault;
 
 #[tokio::test]
 async fn get_sees_a_dropped_table_at_once_and_a_restart_says_that_it_is_lost() {
@@ -103,4 +104,23 @@ async fn a_deleted_stream_is_gone_with_its_table_and_its_name_is_free() {
         Code::FailedPrecondition,
         "and is never taken over"
     );
+}
+
+#[tokio::test]
+async fn a_deletion_under_way_does_not_promise_another_fate_of_the_table() {
+    let mut agent = Agent::start().await;
+    let uid = agent.create("r1").await.unwrap().status.unwrap().uid;
+    agent.engine.effects.arm(Fault::FailFrom(0));
+    let delete = |retain_table| v1::DeleteStreamRequest {
+        name: NAME.into(),
+        retain_table,
+        uid: uid.clone(),
+        wait: Some(prost_types::Duration { seconds: 0, nanos: 0 }),
+    };
+    assert!(!agent.streams.delete_stream(delete(false)).await.unwrap().into_inner().done);
+    let refused = agent.streams.delete_stream(delete(true)).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition, "{refused:?}");
+    assert!(refused.message().contains("its table with it"), "{refused:?}");
+    assert!(!agent.streams.delete_stream(delete(false)).await.unwrap().into_inner().done);
+    agent.engine.effects.arm(Fault::None);
 }

@@ -73,6 +73,7 @@ async fn operations_change_and_are_in_force_when_the_call_returns() {
             ..Default::default()
         }),
         operations_generation,
+        ..Default::default()
     };
     let record = agent
         .streams
@@ -114,6 +115,10 @@ async fn operations_change_and_are_in_force_when_the_call_returns() {
         .record
         .unwrap();
     assert_eq!((state(&record), record.status.unwrap().generation), (v1::StreamState::Active, 1));
+    let mut bad = set(false, 0);
+    bad.wait = Some(prost_types::Duration { seconds: -1, nanos: 0 });
+    let refused = agent.streams.set_stream_operations(bad).await.unwrap_err();
+    assert_eq!(detail_of(&refused).unwrap().violations[0].field, "wait");
     let mut bad = set(false, 0);
     bad.operations.as_mut().unwrap().flush_interval = Some(prost_types::Duration { seconds: 7_200, nanos: 0 });
     assert_eq!(

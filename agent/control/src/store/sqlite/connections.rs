@@ -56,17 +56,22 @@ pub(super) fn replace(transaction: &Transaction<'_>, generation: u64, record: &C
     Ok(Replaced::Done)
 }
 
-pub(super) fn delete(transaction: &Transaction<'_>, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, WorkError> {
+pub(super) fn delete(
+    transaction: &Transaction<'_>,
+    name: &ConnectionName,
+    uid: &str,
+    even_if_used: bool,
+) -> Result<DeletedConnection, WorkError> {
+    let found = by_name(transaction, name.as_str())?;
+    if found.is_none_or(|found| !uid.is_empty() && found.uid != uid) {
+        return Ok(DeletedConnection::Missing);
+    }
     if !even_if_used {
         let users = streams::on_connection(transaction, name.as_str(), NAMES_IN_A_MESSAGE_MAX)?;
         if !users.is_empty() {
             return Ok(DeletedConnection::InUse(users));
         }
     }
-    let deleted = transaction.execute("DELETE FROM connections WHERE name = ?1", [name.as_str()])?;
-    Ok(if deleted > 0 {
-        DeletedConnection::Deleted
-    } else {
-        DeletedConnection::Missing
-    })
+    transaction.execute("DELETE FROM connections WHERE name = ?1", [name.as_str()])?;
+    Ok(DeletedConnection::Deleted)
 }

@@ -250,10 +250,10 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn delete_connection(&self, name: &ConnectionName, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
-        let name = name.clone();
+    async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
+        let (name, uid) = (name.clone(), uid.to_owned());
         self.run("delete a connection", move |transaction| {
-            connections::delete(transaction, &name, even_if_used)
+            connections::delete(transaction, &name, &uid, even_if_used)
         })
         .await
     }

@@ -17,7 +17,7 @@ use crate::duration;
 /// Separates what an attribute is from what a change of it costs.
 pub(crate) const COST_SEPARATOR: &str = "\n\n";
 
-const REPLACES: &str = "Changing it replaces the stream: its table is deleted and a new one starts at the source's current end.";
+const REPLACES: &str = "Changing it replaces the stream: its table is deleted and a new one starts as a first one does.";
 const UPDATES: &str = "Changes in place when the new schema is backward compatible; otherwise the plan fails with the offending \
     paths, or replaces the stream with `schema_update_policy = \"replace\"`.";
 const RUNS: &str = "Changes in place; it replaces nothing and touches no data.";
@@ -31,7 +31,7 @@ pub(crate) fn schema() -> Schema {
     attributes.extend(set_by_agent());
     Schema::new(
         "A governed stream: a Kafka or Kinesis source whose messages a managed pipeline appends to one Delta table, each \
-         record exactly once. Creating it starts the pipeline at the source's current end; destroying it deletes pipeline \
+         record exactly once. Creating it starts the pipeline at the source's current end, or where a Kafka source's `startingOffsets` says; destroying it deletes pipeline \
          and table, unless `on_destroy = \"retain\"`.",
         attributes,
     )
