@@ -57,9 +57,6 @@ pub const TAKE_MESSAGES_MAX: usize = 1_000;
 /// then also one on the number of empty messages.
 pub const MESSAGE_OVERHEAD_BYTES: usize = 256;
 
-/// Problems of partitions remembered between two looks at them: a broken topic repeats itself.
-pub const PROBLEMS_NOTED_MAX: usize = 64;
-
 /// Longest wait for the leaders of a running stream's partitions to tell offsets. One that is away must not keep the others
 /// from being read; one that is asked again later costs nothing.
 pub const OFFSETS_WAIT: Duration = Duration::from_secs(2);

@@ -553,6 +553,13 @@ unsafe fn read_description(topic: *const sys::rd_kafka_TopicDescription_t) -> Re
     }
 }
 
+/// librdkafka's words for a log that was cut.
+#[cfg(test)]
+pub(crate) fn truncation_words() -> String {
+    // SAFETY: the text is static.
+    unsafe { text(sys::rd_kafka_err2str(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__LOG_TRUNCATION)) }
+}
+
 fn last_error() -> NativeError {
     // SAFETY: reads a thread-local number.
     NativeError::new(unsafe { sys::rd_kafka_last_error() }, "")

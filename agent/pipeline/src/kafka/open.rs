@@ -10,7 +10,7 @@ use stream_spec::stream::{KafkaSource as KafkaSourceSpec, OnDataLoss};
 
 use super::client::{AvailableRange, ClusterClient};
 use super::options::KafkaOptions;
-use super::plan::{self, AttachPlan, LossDecision, RecreatedTopic};
+use super::plan::{self, AttachPlan, LossDecision, RecreatedTopic, Refusal};
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
 use super::topics::{self, TopicState};
@@ -27,7 +27,7 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) on_data_loss: OnDataLoss,
     pub(crate) table: &'a TableState,
     /// Partitions whose recorded position the broker refused.
-    pub(crate) out_of_range: &'a BTreeSet<PartitionId>,
+    pub(crate) refused: &'a BTreeMap<PartitionId, Refusal>,
     pub(crate) batch_bytes_max: usize,
 }
 
@@ -126,9 +126,9 @@ impl Opening {
         moved: &mut Positions,
     ) {
         for (partition, position) in recorded {
-            let reported = request.out_of_range.contains(&partition);
+            let refusal = request.refused.get(&partition).copied();
             let Some(range) = ranges.get(&partition).copied() else {
-                if reported {
+                if refusal.is_some() {
                     let message = plan::unknown_range_message(&partition, position);
                     self.held.insert(partition.clone(), message);
                     self.undecided.insert(partition, 0);
@@ -137,9 +137,19 @@ impl Opening {
                 }
                 continue;
             };
-            match plan::decide_loss(position, range, reported, request.on_data_loss) {
+            match plan::decide_loss(position, range, refusal, request.on_data_loss) {
                 LossDecision::Resume => drop(self.attach.insert(partition, position)),
-                LossDecision::Hold => drop(self.held.insert(partition.clone(), plan::lost_message(&partition, position, range))),
+                LossDecision::Hold => {
+                    let message = match refusal {
+                        Some(Refusal::Truncated) => plan::truncated_message(&partition, position, range),
+                        _ => plan::lost_message(&partition, position, range),
+                    };
+                    self.held.insert(partition.clone(), message);
+                    if refusal == Some(Refusal::OutOfRange) && position.next_offset > range.end {
+                        // The end may only have lagged behind.
+                        self.undecided.insert(partition, position.next_offset);
+                    }
+                }
                 LossDecision::Move(next) => {
                     let (topic, partition_number, wanted) = (&partition.topic, partition.partition, position.next_offset);
                     let (earliest, end, next_offset) = (range.earliest, range.end, next.next_offset);
@@ -248,6 +258,13 @@ fn conditions(
     conditions
 }
 
+/// Forgets refusals that were decided about: a position that is resumed is refused again if it is still not there, and must
+/// not count as refused on the day on which an end lags behind. A truncation is reported once, so it is remembered until the
+/// position is moved.
+pub(crate) fn forget_decided(refused: &mut BTreeMap<PartitionId, Refusal>, held: &BTreeMap<PartitionId, String>, moved: &Positions) {
+    refused.retain(|partition, refusal| held.contains_key(partition) || (*refusal == Refusal::Truncated && !moved.contains_key(partition)));
+}
+
 /// True when the ends that were told allow to decide about a partition that could not be decided about at opening.
 pub(crate) fn decidable(undecided: &BTreeMap<PartitionId, i64>, ends: &BTreeMap<PartitionId, i64>) -> bool {
     undecided
@@ -269,6 +286,26 @@ pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<Stri
 mod tests {
     use super::*;
     use crate::kafka::topics::TopicDescription;
+
+    #[test]
+    fn a_refusal_is_forgotten_when_its_partition_is_resumed_or_moved() {
+        use Refusal::{OutOfRange, Truncated};
+        let partition = |partition| PartitionId {
+            topic: "a".to_owned(),
+            partition,
+        };
+        let mut refused: BTreeMap<_, _> = [OutOfRange, OutOfRange, OutOfRange, Truncated, Truncated, Truncated]
+            .into_iter()
+            .enumerate()
+            .map(|(index, refusal)| (partition(index as i32), refusal))
+            .collect();
+        let held = [1, 4].map(|index| (partition(index), "lost".to_owned())).into();
+        let start = Position { next_offset: 0, epoch: 1 };
+        let moved = [2, 5].map(|index| (partition(index), start)).into();
+        forget_decided(&mut refused, &held, &moved);
+        let expected = [(partition(1), OutOfRange), (partition(3), Truncated), (partition(4), Truncated)];
+        assert_eq!(refused, expected.into());
+    }
 
     #[test]
     fn only_an_end_that_a_partition_waits_for_opens_the_stream_again() {

@@ -124,6 +124,16 @@ pub(crate) fn restart(
     Some(positions)
 }
 
+/// Why the broker does not let a partition be read at its position. The greater one tells more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Refusal {
+    /// The offset is not in the range that the broker has.
+    OutOfRange,
+    /// The log was cut before the position (unclean leader election): whatever is at its offset now, or between the cut and
+    /// it, is something else, although the range may cover it again.
+    Truncated,
+}
+
 /// What becomes of a partition whose recorded position is not available.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LossDecision {
@@ -135,10 +145,17 @@ pub(crate) enum LossDecision {
     Move(Position),
 }
 
-/// Decides about a position by the range that the broker has. `reported` says that the broker refused the position;
-/// without it only the start of the range counts, because the end that a new leader tells may lag behind.
-pub(crate) fn decide_loss(position: Position, range: AvailableRange, reported: bool, policy: OnDataLoss) -> LossDecision {
-    let lost = position.next_offset < range.earliest || (reported && position.next_offset > range.end);
+/// Decides about a position by the range that the broker has, and by its refusal of the position: without one only the start
+/// of the range counts, because the end that a new leader tells may lag behind.
+///
+/// A truncation is lost whatever the range says: once reading starts at a position, nothing compares it with the leader's
+/// history any more. One that happens while nothing is read is not noticed, because positions carry no leader epoch.
+pub(crate) fn decide_loss(position: Position, range: AvailableRange, refusal: Option<Refusal>, policy: OnDataLoss) -> LossDecision {
+    let lost = match refusal {
+        None => position.next_offset < range.earliest,
+        Some(Refusal::OutOfRange) => !(range.earliest..=range.end).contains(&position.next_offset),
+        Some(Refusal::Truncated) => true,
+    };
     if !lost {
         return LossDecision::Resume;
     }
@@ -189,6 +206,15 @@ pub(crate) fn lost_message(partition: &PartitionId, position: Position, range: A
     format!(
         "topic `{}` partition {}: wanted offset {}, available {} to {}; records are gone before they were read; set `on_data_loss` to \
          `earliest` or `latest` to go on",
+        partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
+    )
+}
+
+/// Sentence about a partition whose log was cut before its position, and which is held.
+pub(crate) fn truncated_message(partition: &PartitionId, position: Position, range: AvailableRange) -> String {
+    format!(
+        "topic `{}` partition {}: wanted offset {}, available {} to {}; its log was cut before that offset (unclean leader election), so \
+         records there may be others than those that follow the table's rows; set `on_data_loss` to `earliest` or `latest` to go on",
         partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
     )
 }
@@ -318,22 +344,27 @@ mod tests {
     fn a_lost_position_is_held_or_moved_as_the_policy_says() {
         use LossDecision::{Hold, Move, Resume};
         let range = AvailableRange { earliest: 10, end: 20 };
-        for (offset, reported, policy, expected) in [
-            (10, true, OnDataLoss::Earliest, Resume),
-            (20, true, OnDataLoss::Fail, Resume),
-            (9, false, OnDataLoss::Fail, Hold),
-            (9, false, OnDataLoss::Earliest, Move(at(10, 5))),
-            (9, false, OnDataLoss::Latest, Move(at(20, 5))),
+        let (out_of_range, truncated) = (Some(Refusal::OutOfRange), Some(Refusal::Truncated));
+        for (offset, refusal, policy, expected) in [
+            (10, out_of_range, OnDataLoss::Earliest, Resume),
+            (20, out_of_range, OnDataLoss::Fail, Resume),
+            (9, None, OnDataLoss::Fail, Hold),
+            (9, None, OnDataLoss::Earliest, Move(at(10, 5))),
+            (9, None, OnDataLoss::Latest, Move(at(20, 5))),
             // A new leader may tell an end that lags behind: nothing is lost until the broker refuses the position.
-            (21, false, OnDataLoss::Earliest, Resume),
-            (21, true, OnDataLoss::Fail, Hold),
-            (21, true, OnDataLoss::Earliest, Move(at(10, 6))),
-            (21, true, OnDataLoss::Latest, Move(at(20, 6))),
+            (21, None, OnDataLoss::Earliest, Resume),
+            (21, out_of_range, OnDataLoss::Fail, Hold),
+            (21, out_of_range, OnDataLoss::Earliest, Move(at(10, 6))),
+            (21, out_of_range, OnDataLoss::Latest, Move(at(20, 6))),
+            // Producers have written past the position since the log was cut.
+            (15, truncated, OnDataLoss::Fail, Hold),
+            (15, truncated, OnDataLoss::Earliest, Move(at(10, 6))),
+            (15, truncated, OnDataLoss::Latest, Move(at(20, 5))),
         ] {
             assert_eq!(
-                decide_loss(at(offset, 5), range, reported, policy),
+                decide_loss(at(offset, 5), range, refusal, policy),
                 expected,
-                "{offset} {reported} {policy:?}"
+                "{offset} {refusal:?} {policy:?}"
             );
         }
     }
@@ -346,6 +377,8 @@ mod tests {
             "topic `a` partition 3: wanted offset 4, available 10 to 20; records are gone before they were read; set `on_data_loss` to \
              `earliest` or `latest` to go on"
         );
+        let message = truncated_message(&partition("a", 3), at(14, 0), range);
+        assert!(message.starts_with("topic `a` partition 3: wanted offset 14, available 10 to 20; its log was cut"));
         let recreated = RecreatedTopic {
             topic: "a".to_owned(),
             recorded_id: "A1".to_owned(),

@@ -8,6 +8,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use super::client::AvailableRange;
 use super::ffi::NativeError;
 use super::options::ClientOptions;
+use super::plan::Refusal;
 use super::pool::ClientPool;
 use super::source::{BatchBounds, PartitionProblem};
 use super::testing::{Cluster, DEADLINE, at, partition, read};
@@ -187,7 +188,8 @@ async fn an_offset_that_is_not_there_is_reported_and_never_reset() {
         }
     };
     let problems = tokio::time::timeout(DEADLINE, reported).await.expect("an error arrives");
-    assert_eq!(problems, [PartitionProblem::OutOfRange(partition(0))]);
+    let refused = PartitionProblem::Refused(Refusal::OutOfRange);
+    assert_eq!(problems, BTreeMap::from([(partition(0), refused)]));
     let batch = source.cut();
     assert_eq!((batch.rows, batch.positions), (0, Positions::new()), "the error is no record");
     source.close().await;

@@ -3,7 +3,7 @@
 //! Nothing is carried over from a failed session but what the table records. Invariant: after any error the stream goes on
 //! from the positions in the table's log, or stands still and says why.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,10 +18,11 @@ use super::stalls::Stalls;
 use super::{Desired, jittered};
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
-use crate::kafka::open::{OpenRequest, Opening};
+use crate::kafka::open::{self, OpenRequest, Opening};
+use crate::kafka::plan::Refusal;
 use crate::kafka::topics;
 use crate::limits;
-use crate::position::PartitionId;
+use crate::position::{PartitionId, Positions};
 use crate::status::{Phase, PipelineCondition, condition};
 use crate::table::{Switch, TableError, TableHandle, TableState};
 
@@ -31,8 +32,8 @@ pub(crate) struct Runner {
     desired: watch::Receiver<Desired>,
     board: Board,
     table: Option<Arc<TableHandle>>,
-    /// Partitions whose recorded position the broker refused.
-    out_of_range: BTreeSet<PartitionId>,
+    /// Partitions whose recorded position the broker refused, until that is decided about.
+    refused: BTreeMap<PartitionId, Refusal>,
     stalls: Stalls,
     /// The wait after the next failure.
     retry_wait: Duration,
@@ -45,7 +46,7 @@ impl Runner {
             desired,
             board,
             table: None,
-            out_of_range: BTreeSet::new(),
+            refused: BTreeMap::new(),
             stalls: Stalls::default(),
             retry_wait: limits::RETRY_WAIT_MIN,
         }
@@ -139,7 +140,7 @@ impl Runner {
             source: kafka_source(definition)?,
             on_data_loss: definition.operations.on_data_loss,
             table: &state,
-            out_of_range: &self.out_of_range,
+            refused: &self.refused,
             batch_bytes_max: self.shared.settings.batch_bytes_max,
         };
         let mut opening = tokio::select! {
@@ -148,8 +149,9 @@ impl Runner {
             _ = self.desired.changed() => return Ok(()),
         };
         drop(properties);
+        let mut moved = Positions::new();
         if let Some((positions, source)) = opening.record.take() {
-            self.out_of_range.retain(|partition| !positions.contains_key(partition));
+            moved.clone_from(&positions);
             let switch = Switch {
                 generation: state.generation,
                 columns: Vec::new(),
@@ -158,6 +160,7 @@ impl Runner {
             };
             table.switch(switch).await?;
         }
+        open::forget_decided(&mut self.refused, &opening.held, &moved);
         let state = current(&table);
         self.board.show_table(&state);
         self.board.show_partitions(&state.positions, &opening.ends, &opening.held);
@@ -192,7 +195,12 @@ impl Runner {
         match session.run().await? {
             SessionEnd::Told => return Ok(()),
             SessionEnd::SourceChanged => {}
-            SessionEnd::OutOfRange(partitions) => self.out_of_range.extend(partitions),
+            SessionEnd::Refused(partitions) => {
+                for (partition, refusal) in partitions {
+                    let known = self.refused.entry(partition).or_insert(refusal);
+                    *known = (*known).max(refusal);
+                }
+            }
         }
         // Changes of a source come in swarms, and none may make the stream spin.
         self.pause(limits::REOPEN_WAIT).await;

@@ -18,6 +18,7 @@ use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::client::ClusterClient;
 use crate::kafka::open;
+use crate::kafka::plan::Refusal;
 use crate::kafka::source::{KafkaSource, PartitionProblem};
 use crate::kafka::topics::{self, TopicState};
 use crate::limits;
@@ -32,8 +33,8 @@ pub(crate) enum SessionEnd {
     Told,
     /// Topics, partitions, the connection or the client must be looked at anew.
     SourceChanged,
-    /// The broker does not have these partitions' positions.
-    OutOfRange(Vec<PartitionId>),
+    /// The broker does not let these partitions be read at their positions.
+    Refused(BTreeMap<PartitionId, Refusal>),
 }
 
 /// One attachment.
@@ -163,15 +164,15 @@ impl Session<'_> {
         if state.flush_at.is_none() && self.source.gathered_rows() > 0 {
             state.flush_at = Some(Instant::now() + self.gathering_time());
         }
-        let mut out_of_range = Vec::new();
-        for problem in self.source.take_problems() {
+        let mut refused = BTreeMap::new();
+        for (partition, problem) in self.source.take_problems() {
             match problem {
-                PartitionProblem::OutOfRange(partition) => out_of_range.push(partition),
-                PartitionProblem::Unknown(_) => state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON),
-                PartitionProblem::Other(partition, message) => self.show_partition_error(&partition, &message),
+                PartitionProblem::Refused(refusal) => drop(refused.insert(partition, refusal)),
+                PartitionProblem::Unknown => state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON),
+                PartitionProblem::Other(message) => self.show_partition_error(&partition, &message),
             }
         }
-        (!out_of_range.is_empty()).then_some(SessionEnd::OutOfRange(out_of_range))
+        (!refused.is_empty()).then_some(SessionEnd::Refused(refused))
     }
 
     async fn next_event(&mut self, state: &mut LoopState) -> Event {
