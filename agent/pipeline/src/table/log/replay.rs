@@ -94,19 +94,28 @@ pub(in crate::table) fn read_tail(files: &TableFiles, from: i64, up_to: i64) -> 
     Ok((tail, last))
 }
 
+/// Highest entry that a listing of the log shows.
+pub(in crate::table) fn last_listed(files: &TableFiles) -> Result<Option<i64>, TableError> {
+    Ok(list(files)?.and_then(|listing| listing.entries).map(|(_, last)| last))
+}
+
+/// Refuses a log that was read up to a version while a listing made before showed a later entry.
+pub(in crate::table) fn expect_no_gap(files: &TableFiles, version: i64, listed_last: Option<i64>) -> Result<(), TableError> {
+    match listed_last {
+        Some(listed) if listed > version => Err(files.altered(format!(
+            "entry {} of its log is missing, while entry {listed} is there",
+            version + 1
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the table's last version. Files of fewer bytes than `small_below` are remembered.
 pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> Result<Snapshot, TableError> {
     let start = find_start(files, i64::MAX)?;
     let base_version = start.checkpoint.as_ref().map_or(-1, |checkpoint| checkpoint.version);
     let (tail, version) = read_tail(files, base_version + 1, i64::MAX)?;
-    if let Some(listed) = start.listed_last
-        && listed > version
-    {
-        return Err(files.altered(format!(
-            "entry {} of its log is missing, while entry {listed} is there",
-            version + 1
-        )));
-    }
+    expect_no_gap(files, version, start.listed_last)?;
     let Some(entry) = files.facts(&entry_path(version))? else {
         return Err(files.altered(format!(
             "entry `{}` of its log is missing, while its checkpoint is there",

@@ -8,7 +8,7 @@ use super::care_steps::{append_one_by_one, move_position};
 use super::faulty_store::FaultyStore;
 use super::support::{Lab, UID, append, at, columns, quiet, switch};
 use crate::position::Positions;
-use crate::table::{Append, TableCareSettings, Warehouse, clock};
+use crate::table::{Append, TableCareSettings, TableError, Warehouse, clock};
 
 #[tokio::test]
 async fn a_checkpoint_says_what_the_entries_said_to_us_and_to_delta_rs() {
@@ -151,6 +151,21 @@ async fn a_gap_in_the_log_is_said_and_not_read_over() {
     std::fs::remove_file(lab.entry_path(3)).unwrap();
     let error = lab.warehouse.read_state(&lab.name, UID).await.unwrap_err().to_string();
     assert!(error.contains("entry 3 of its log is missing, while entry 5 is there"), "{error}");
+}
+
+#[tokio::test]
+async fn a_gap_behind_a_checkpoint_that_is_hinted_at_is_said_before_anything_is_committed() {
+    let lab = Lab::with_table().await;
+    let handle = lab.open().await;
+    move_position(&handle, 101..=105).await;
+    handle.close().await;
+    lab.checkpoint(2, 0);
+    std::fs::remove_file(lab.entry_path(4)).unwrap();
+    let error = lab.warehouse.open_table(&lab.name, UID, quiet()).await.unwrap_err();
+    assert!(
+        matches!(&error, TableError::Altered { what, .. } if what.contains("entry 4 of its log is missing, while entry 5 is there")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
