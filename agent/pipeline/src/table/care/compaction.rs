@@ -10,7 +10,6 @@ use parquet::basic::Type as PhysicalType;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use stream_spec::types::Field;
-use tokio_util::sync::CancellationToken;
 
 use super::CareResult;
 use crate::table::commit::{Commit, Operation, commit};
@@ -19,7 +18,7 @@ use crate::table::limits::{COMPACTION_BATCH_BYTES, COMPACTION_BATCH_ROWS};
 use crate::table::log::actions::{Action, Add, Remove};
 use crate::table::small_files::SmallFile;
 use crate::table::state::LoadedTable;
-use crate::table::store::table_files::{ParquetSource, TableFiles};
+use crate::table::store::table_files::{Leave, ParquetSource, TableFiles};
 use crate::table::write::{DataFileWriter, delete_files};
 use crate::table::{TableError, clock, data_path, schema};
 
@@ -36,7 +35,7 @@ pub(in crate::table) struct Compaction {
 
 impl Compaction {
     /// Writes the new files.
-    pub(super) fn run(self, files: &TableFiles, stopping: &CancellationToken) -> Result<CareResult, TableError> {
+    pub(super) fn run(self, files: &TableFiles, leave: &Leave) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
         // An output may grow beyond the target by a batch; it is never split for that.
         let mut writer = DataFileWriter::new(
@@ -47,11 +46,11 @@ impl Compaction {
             false,
         );
         for input in &self.inputs {
-            match copy_rows(files, input, &arrow, &mut writer, stopping)? {
+            match copy_rows(files, input, &arrow, &mut writer, leave)? {
                 Copied::All => {}
                 Copied::Unreadable(error) => {
                     // A folder that is another table's by now lacks our files: that is not the file's fault.
-                    files.expect_wanted(stopping)?;
+                    files.expect_wanted(leave)?;
                     return Ok(CareResult::Unreadable {
                         input: input.clone(),
                         error,
@@ -138,7 +137,7 @@ fn copy_rows(
     input: &SmallFile,
     arrow: &SchemaRef,
     writer: &mut DataFileWriter<'_>,
-    stopping: &CancellationToken,
+    leave: &Leave,
 ) -> Result<Copied, TableError> {
     let unreadable = |why: &dyn std::fmt::Display| {
         let message = format!("`{}` stays as it is until the table is opened again: {why}", input.path);
@@ -156,7 +155,7 @@ fn copy_rows(
     };
     let mut rows = 0;
     for batch in reader {
-        files.expect_wanted(stopping)?;
+        files.expect_wanted(leave)?;
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => return unreadable(&error),

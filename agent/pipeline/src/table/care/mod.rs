@@ -9,15 +9,13 @@ pub(super) mod sweep;
 
 use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
 use super::limits::{CHECKPOINT_ACTIONS_PER_COMMIT, CHECKPOINT_EVERY_COMMITS_MAX};
 use super::log::actions::Add;
 use super::log::checkpoint_writer::write_checkpoint;
 use super::log::replay::CheckpointSize;
 use super::small_files::SmallFile;
 use super::state::LoadedTable;
-use super::store::table_files::TableFiles;
+use super::store::table_files::{Leave, TableFiles};
 use super::{TableCareSettings, TableError};
 use compaction::Compaction;
 
@@ -95,18 +93,18 @@ impl CareJob {
     }
 
     /// Does the work on the calling thread.
-    pub(super) fn run(self, files: &TableFiles, now_ms: i64, stopping: &CancellationToken) -> CareResult {
+    pub(super) fn run(self, files: &TableFiles, now_ms: i64, leave: &Leave) -> CareResult {
         let kind = self.kind();
         let result = match self {
             Self::Checkpoint { version, history } => {
-                write_checkpoint(files, version, before(now_ms, history), stopping).map(CareResult::Checkpointed)
+                write_checkpoint(files, version, before(now_ms, history), leave).map(CareResult::Checkpointed)
             }
-            Self::Compact(compaction) => compaction.run(files, stopping),
-            Self::Sweep { history } => sweep::sweep(files, now_ms, history, stopping).map(|()| CareResult::Swept),
+            Self::Compact(compaction) => compaction.run(files, leave),
+            Self::Sweep { history } => sweep::sweep(files, now_ms, history, leave).map(|()| CareResult::Swept),
         };
         match result {
             Ok(result) => result,
-            Err(_) if stopping.is_cancelled() => CareResult::Stopped,
+            Err(_) if leave.stopping.is_cancelled() => CareResult::Stopped,
             Err(error) => CareResult::Failed(kind, error),
         }
     }

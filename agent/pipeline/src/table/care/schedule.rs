@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::{CareJob, CareKind, CareResult};
 use crate::table::limits::{CARE_RETRY, SWEEP_INTERVAL};
 use crate::table::state::LoadedTable;
-use crate::table::store::table_files::TableFiles;
+use crate::table::store::table_files::{Leave, TableFiles};
 use crate::table::{TableCareSettings, TableError, clock};
 
 /// The care of one table.
@@ -22,6 +22,8 @@ pub(in crate::table) struct CareSchedule {
     /// How many jobs of the warehouse may run.
     jobs: Arc<Semaphore>,
     job: Option<JoinHandle<CareResult>>,
+    /// Ends the job that runs or waits for its turn.
+    job_stopping: CancellationToken,
     stopping: CancellationToken,
     /// Kinds that rest until then: after a failure, and sweeps after each sweep.
     resting: BTreeMap<CareKind, Instant>,
@@ -35,6 +37,7 @@ impl CareSchedule {
             settings,
             jobs,
             job: None,
+            job_stopping: CancellationToken::new(),
             stopping: CancellationToken::new(),
             resting: BTreeMap::new(),
             sound: true,
@@ -60,9 +63,12 @@ impl CareSchedule {
         }
     }
 
-    /// What the last look at the table found.
+    /// What the last look at the table found. A job of a table that is not sound ends.
     pub(in crate::table) fn table_is_sound(&mut self, sound: bool) {
         self.sound = sound;
+        if !sound {
+            self.job_stopping.cancel();
+        }
     }
 
     /// A job failed: its kind rests, the others go on.
@@ -86,7 +92,13 @@ impl CareSchedule {
         let Some(job) = CareJob::due(table, &self.settings, allowed) else {
             return;
         };
-        self.job = Some(tokio::spawn(run(job, files.clone(), Arc::clone(&self.jobs), self.stopping.clone())));
+        self.job_stopping = self.stopping.child_token();
+        let leave = Leave {
+            stopping: self.job_stopping.clone(),
+            version: table.snapshot.version,
+            entry: table.snapshot.entry,
+        };
+        self.job = Some(tokio::spawn(run(job, files.clone(), Arc::clone(&self.jobs), leave)));
     }
 
     fn rest(&mut self, kind: CareKind, time: Duration) {
@@ -94,15 +106,15 @@ impl CareSchedule {
     }
 }
 
-async fn run(job: CareJob, files: TableFiles, jobs: Arc<Semaphore>, stopping: CancellationToken) -> CareResult {
+async fn run(job: CareJob, files: TableFiles, jobs: Arc<Semaphore>, leave: Leave) -> CareResult {
     // Closing a table does not wait for the care of others.
     let permit = tokio::select! {
         permit = jobs.acquire_owned() => permit,
-        () = stopping.cancelled() => return CareResult::Stopped,
+        () = leave.stopping.cancelled() => return CareResult::Stopped,
     };
     let Ok(_permit) = permit else { return CareResult::Stopped };
     let (kind, name) = (job.kind(), files.table().to_owned());
-    let work = tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &stopping));
+    let work = tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &leave));
     work.await.unwrap_or_else(|error| {
         CareResult::Failed(
             kind,

@@ -2,13 +2,11 @@
 //! data files of ours that no commit ever named.
 //!
 //! Invariant: every version younger than the history stays readable, and a file is an orphan only if neither a live file nor a
-//! kept removal has its name and it is older than any write takes.
+//! kept removal has its name and it is older than any write takes. Nothing is deleted before a look whose table it is.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
-
-use tokio_util::sync::CancellationToken;
 
 use super::before;
 use crate::table::TableError;
@@ -18,25 +16,19 @@ use crate::table::log::checkpoint_reader::{FileRows, scan, wanted_columns};
 use crate::table::log::entry_path;
 use crate::table::log::replay::{find_start, read_tail};
 use crate::table::store::TEMPORARY_SUFFIX;
-use crate::table::store::table_files::{LOG_FOLDER, TableFiles};
+use crate::table::store::table_files::{LOG_FOLDER, Leave, TableFiles};
 use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
 
 /// Sweeps a table.
-pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, stopping: &CancellationToken) -> Result<(), TableError> {
-    sweep_log(files, now_ms, history, stopping)?;
-    sweep_temporary(files, LOG_FOLDER, now_ms)?;
-    sweep_temporary(files, "", now_ms)?;
-    files.expect_wanted(stopping)?;
-    sweep_orphans(files, now_ms, stopping)
+pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, leave: &Leave) -> Result<(), TableError> {
+    sweep_log(files, now_ms, history, leave)?;
+    sweep_temporary(files, LOG_FOLDER, now_ms, leave)?;
+    sweep_temporary(files, "", now_ms, leave)?;
+    sweep_orphans(files, now_ms, leave)
 }
 
 /// Deletes entries and checkpoints that no version within the history needs.
-pub(in crate::table) fn sweep_log(
-    files: &TableFiles,
-    now_ms: i64,
-    history: Duration,
-    stopping: &CancellationToken,
-) -> Result<(), TableError> {
+pub(in crate::table) fn sweep_log(files: &TableFiles, now_ms: i64, history: Duration, leave: &Leave) -> Result<(), TableError> {
     let Some(listing) = list(files)? else { return Ok(()) };
     let times = checkpoint_times(files, &listing)?;
     let cutoff = before(now_ms, history);
@@ -45,15 +37,17 @@ pub(in crate::table) fn sweep_log(
     if let (Some(first_kept), Some((first_entry, _))) = (first_kept, listing.entries) {
         // Oldest first, so that what is left never has a gap.
         for version in first_entry..first_kept {
-            files.expect_wanted(stopping)?;
+            files.expect_wanted(leave)?;
             files.delete(&entry_path(version))?;
         }
         for checkpoint in listing.checkpoints.range(..first_kept).map(|(_, checkpoint)| checkpoint) {
+            files.expect_wanted(leave)?;
             delete_checkpoint(files, checkpoint)?;
         }
     }
     for version in spare_checkpoints(&times, first_kept, now_ms, history) {
         if let Some(checkpoint) = listing.checkpoints.get(&version) {
+            files.expect_wanted(leave)?;
             delete_checkpoint(files, checkpoint)?;
         }
     }
@@ -104,7 +98,7 @@ fn delete_checkpoint(files: &TableFiles, checkpoint: &Checkpoint) -> Result<(), 
 }
 
 /// Deletes temporary files that a crash left.
-fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), TableError> {
+fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64, leave: &Leave) -> Result<(), TableError> {
     let mut names = Vec::new();
     files.list(folder, &mut |listed| {
         if !listed.folder && listed.name.starts_with('.') && listed.name.ends_with(TEMPORARY_SUFFIX) {
@@ -115,13 +109,13 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64) -> Result<(), 
             });
         }
     })?;
-    names.iter().try_for_each(|path| delete_unless_young(files, path, now_ms))
+    names.iter().try_for_each(|path| delete_unless_young(files, path, now_ms, leave))
 }
 
 /// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
 /// hash keep an orphan alive, never the other way round. A file that is committed while this runs is too young to be touched.
-pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, stopping: &CancellationToken) -> Result<(), TableError> {
-    let named = named_files(files, stopping)?;
+pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, leave: &Leave) -> Result<(), TableError> {
+    let named = named_files(files, leave)?;
     let mut unnamed = Vec::new();
     files.list("", &mut |listed| {
         let ours = listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX);
@@ -129,16 +123,16 @@ pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, stopping:
             unnamed.push(listed.name.to_owned());
         }
     })?;
-    unnamed.iter().try_for_each(|name| delete_unless_young(files, name, now_ms))
+    unnamed.iter().try_for_each(|name| delete_unless_young(files, name, now_ms, leave))
 }
 
 /// Hashes of all names that the log knows: live files and removals that are kept.
-fn named_files(files: &TableFiles, stopping: &CancellationToken) -> Result<HashSet<u64>, TableError> {
+fn named_files(files: &TableFiles, leave: &Leave) -> Result<HashSet<u64>, TableError> {
     let start = find_start(files, i64::MAX)?;
     let mut named = HashSet::new();
     if let Some(checkpoint) = &start.checkpoint {
         scan(files, checkpoint, &wanted_columns(&["add", "remove"], &["path"]), &mut |batch| {
-            files.expect_wanted(stopping)?;
+            files.expect_wanted(leave)?;
             for rows in ["add", "remove"].into_iter().filter_map(|action| FileRows::of(batch, action)) {
                 named.extend((0..batch.num_rows()).filter_map(|row| rows.path(row)).map(hash));
             }
@@ -157,9 +151,10 @@ fn hash(name: &str) -> u64 {
     hasher.finish()
 }
 
-fn delete_unless_young(files: &TableFiles, path: &str, now_ms: i64) -> Result<(), TableError> {
+fn delete_unless_young(files: &TableFiles, path: &str, now_ms: i64, leave: &Leave) -> Result<(), TableError> {
     match files.facts(path)? {
         Some(facts) if facts.modified_ms() < before(now_ms, YOUNG_FILE) => {
+            files.expect_wanted(leave)?;
             tracing::debug!(table = files.table(), file = path, "deleting a file that no commit names");
             files.delete(path)
         }

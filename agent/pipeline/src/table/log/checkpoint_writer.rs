@@ -15,7 +15,6 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use tokio_util::sync::CancellationToken;
 
 use super::actions::{Action, Add, Metadata, Protocol, Remove, Txn};
 use super::base::{Checkpoint, LastCheckpoint};
@@ -26,15 +25,15 @@ use super::tail::{FileChange, Tail};
 use super::{LAST_CHECKPOINT, checkpoint_path};
 use crate::table::limits::CHECKPOINT_BATCH_ROWS;
 use crate::table::store::NewFile;
-use crate::table::store::table_files::TableFiles;
-use crate::table::{TableError, data_path, protocol};
+use crate::table::store::table_files::{Leave, TableFiles};
+use crate::table::{TableError, clock, data_path, protocol};
 
 /// Writes the checkpoint of a version. Removals before `expired_before_ms` are over: their files are deleted.
 pub(in crate::table) fn write_checkpoint(
     files: &TableFiles,
     version: i64,
     expired_before_ms: i64,
-    stopping: &CancellationToken,
+    leave: &Leave,
 ) -> Result<CheckpointSize, TableError> {
     let start = find_start(files, version)?;
     let base_version = start.checkpoint.as_ref().map_or(-1, |checkpoint| checkpoint.version);
@@ -57,10 +56,11 @@ pub(in crate::table) fn write_checkpoint(
         .as_ref()
         .or(definition.metadata.as_ref())
         .ok_or_else(|| missing("metadata"))?;
-    let mut writer = CheckpointWriter::begin(files, version, protocol, expired_before_ms)?;
+    files.expect_wanted(leave)?;
+    let mut writer = CheckpointWriter::begin(files, version, protocol, expired_before_ms, leave)?;
     writer.definition(protocol, metadata, &definition.txns, &tail.txns)?;
     if let Some(checkpoint) = &start.checkpoint {
-        writer.kept_rows(checkpoint, &tail, stopping)?;
+        writer.kept_rows(checkpoint, &tail)?;
     }
     writer.tail(&tail)?;
     writer.finish(version)
@@ -68,6 +68,7 @@ pub(in crate::table) fn write_checkpoint(
 
 struct CheckpointWriter<'a> {
     files: &'a TableFiles,
+    leave: &'a Leave,
     schema: SchemaRef,
     encoder: Decoder,
     writer: ArrowWriter<Box<dyn NewFile>>,
@@ -78,7 +79,13 @@ struct CheckpointWriter<'a> {
 }
 
 impl<'a> CheckpointWriter<'a> {
-    fn begin(files: &'a TableFiles, version: i64, protocol: &Protocol, expired_before_ms: i64) -> Result<Self, TableError> {
+    fn begin(
+        files: &'a TableFiles,
+        version: i64,
+        protocol: &Protocol,
+        expired_before_ms: i64,
+        leave: &'a Leave,
+    ) -> Result<Self, TableError> {
         let failed = |error| files.failed("writing a checkpoint", error);
         let schema = checkpoint_schema();
         let properties = WriterProperties::builder()
@@ -97,6 +104,7 @@ impl<'a> CheckpointWriter<'a> {
         let delete_expired = !protocol::has_deletion_vectors(protocol);
         Ok(Self {
             files,
+            leave,
             schema,
             encoder,
             writer,
@@ -126,10 +134,10 @@ impl<'a> CheckpointWriter<'a> {
     }
 
     /// Copies the file actions of the last checkpoint that are still true.
-    fn kept_rows(&mut self, checkpoint: &Checkpoint, tail: &Tail, stopping: &CancellationToken) -> Result<(), TableError> {
+    fn kept_rows(&mut self, checkpoint: &Checkpoint, tail: &Tail) -> Result<(), TableError> {
         let schema = Arc::clone(&self.schema);
         scan(self.files, checkpoint, &schema, &mut |batch| {
-            self.files.expect_wanted(stopping)?;
+            self.files.expect_wanted(self.leave)?;
             let keep = self.rows_to_keep(batch, tail)?;
             if keep.true_count() > 0 {
                 let kept = filter_record_batch(batch, &keep).map_err(|error| self.files.failed("writing a checkpoint", error))?;
@@ -154,8 +162,9 @@ impl<'a> CheckpointWriter<'a> {
                 (None, Some(true)) | (None, None) => false,
                 (None, Some(false)) => {
                     let rows = removes.as_ref();
-                    let time = rows.and_then(|rows| rows.long("deletionTimestamp", row)).unwrap_or_default();
-                    let expired = time < self.expired_before_ms;
+                    // One without a time, of another writer's checkpoint, is kept: nobody knows when its file may go.
+                    let time = rows.and_then(|rows| rows.long("deletionTimestamp", row));
+                    let expired = time.is_some_and(|time| time < self.expired_before_ms);
                     if expired && let Some(path) = rows.and_then(|rows| rows.path(row)) {
                         self.delete(path)?;
                     }
@@ -179,14 +188,18 @@ impl<'a> CheckpointWriter<'a> {
             self.adds += 1;
             self.encode_if_full(&mut rows)?;
         }
+        let now_ms = clock::now_ms();
         for change in tail.files.values() {
             let FileChange::Removed(remove) = change else { continue };
-            if remove.deletion_timestamp.unwrap_or_default() < self.expired_before_ms {
+            // One without a time counts from now on: versions that have the file can be as young as that.
+            let time = remove.deletion_timestamp.unwrap_or(now_ms);
+            if time < self.expired_before_ms {
                 self.delete(&remove.path)?;
                 continue;
             }
             rows.push(
                 Remove {
+                    deletion_timestamp: Some(time),
                     data_change: false,
                     ..(**remove).clone()
                 }
@@ -226,12 +239,16 @@ impl<'a> CheckpointWriter<'a> {
     /// Deletes a file whose removal is over, before the removal is forgotten: breaking off between them repeats it.
     fn delete(&self, path: &str) -> Result<(), TableError> {
         match data_path::inside_table(path) {
-            Some(path) if self.delete_expired => self.files.delete(&path),
+            Some(path) if self.delete_expired => {
+                self.files.expect_wanted(self.leave)?;
+                self.files.delete(&path)
+            }
             _ => Ok(()),
         }
     }
 
     fn finish(self, version: i64) -> Result<CheckpointSize, TableError> {
+        self.files.expect_wanted(self.leave)?;
         let file = self
             .writer
             .into_inner()
@@ -246,6 +263,8 @@ impl<'a> CheckpointWriter<'a> {
             num_of_add_files: i64::try_from(self.adds).ok(),
         };
         let text = serde_json::to_vec(&hint).map_err(|error| self.files.internal(format!("a checkpoint has no JSON form: {error}")))?;
+        // The checkpoint went to the folder that it was begun in; the hint goes by path.
+        self.files.expect_wanted(self.leave)?;
         self.files.write(LAST_CHECKPOINT, &text)?;
         Ok(CheckpointSize { version, actions })
     }

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{EntryOutcome, FileFacts, Listed, NewFile, RandomRead, TableStore};
 use crate::table::TableError;
+use crate::table::log::entry_path;
 use crate::table::warehouse_mark::WarehouseMark;
 
 /// The folder of the log inside a table.
@@ -152,12 +153,16 @@ impl TableFiles {
         }
     }
 
-    /// Ends a long job once nobody wants its result any more.
-    pub(in crate::table) fn expect_wanted(&self, stopping: &CancellationToken) -> Result<(), TableError> {
-        if stopping.is_cancelled() {
-            Err(self.failed("caring for the table", "the table is being closed"))
-        } else {
+    /// Ends a long job once nobody wants its result any more, or another table is at the place: jobs go by path.
+    pub(in crate::table) fn expect_wanted(&self, leave: &Leave) -> Result<(), TableError> {
+        if leave.stopping.is_cancelled() {
+            return Err(self.failed("caring for the table", "it is being closed, or not sound"));
+        }
+        let entry = entry_path(leave.version);
+        if self.facts(&entry)? == Some(leave.entry) {
             Ok(())
+        } else {
+            Err(self.altered(format!("`{entry}` is not the one that was read, so this may be another table")))
         }
     }
 
@@ -176,6 +181,17 @@ impl TableFiles {
             format!("{}/{path}", self.folder)
         }
     }
+}
+
+/// How long a job may go on: it is not told to stop, and the entry that was read last before it began is still that one.
+#[derive(Clone, Debug)]
+pub(in crate::table) struct Leave {
+    /// Cancelled when the table is closed or no longer sound.
+    pub stopping: CancellationToken,
+    /// Last version that was known when the job began.
+    pub version: i64,
+    /// Facts of its entry.
+    pub entry: FileFacts,
 }
 
 /// A stored file as Parquet's reader wants it.

@@ -10,7 +10,7 @@ use crate::table::care::{CareJob, CareKind, CareResult};
 use crate::table::log::LogName;
 use crate::table::log::checkpoint_writer::write_checkpoint;
 use crate::table::state::LoadedTable;
-use crate::table::store::table_files::TableFiles;
+use crate::table::store::table_files::{Leave, TableFiles};
 use crate::table::{Append, TableCareSettings, TableHandle, TableState, clock};
 
 impl Lab {
@@ -20,6 +20,16 @@ impl Lab {
 
     pub(super) fn load(&self, small_below: u64) -> LoadedTable {
         LoadedTable::read(&self.files(), UID, small_below).unwrap()
+    }
+
+    /// The leave of a job that begins now.
+    pub(super) fn leave(&self) -> Leave {
+        let snapshot = self.load(0).snapshot;
+        Leave {
+            stopping: CancellationToken::new(),
+            version: snapshot.version,
+            entry: snapshot.entry,
+        }
     }
 
     /// Makes a file older.
@@ -42,15 +52,15 @@ impl Lab {
     }
 
     pub(super) fn checkpoint(&self, version: i64, expired_before_ms: i64) {
-        write_checkpoint(&self.files(), version, expired_before_ms, &CancellationToken::new()).unwrap();
+        write_checkpoint(&self.files(), version, expired_before_ms, &self.leave()).unwrap();
     }
 
     pub(super) fn sweep_log(&self, now_ms: i64, history: Duration) {
-        sweep_log(&self.files(), now_ms, history, &CancellationToken::new()).unwrap();
+        sweep_log(&self.files(), now_ms, history, &self.leave()).unwrap();
     }
 
     pub(super) fn sweep_orphans(&self, now_ms: i64) {
-        sweep_orphans(&self.files(), now_ms, &CancellationToken::new()).unwrap();
+        sweep_orphans(&self.files(), now_ms, &self.leave()).unwrap();
     }
 
     pub(super) fn checkpoints(&self) -> Vec<i64> {
@@ -86,7 +96,7 @@ pub(super) async fn wait_until(handle: &TableHandle, condition: impl FnMut(&Tabl
 }
 
 pub(super) fn run(lab: &Lab, job: CareJob) -> CareResult {
-    job.run(&lab.files(), clock::now_ms(), &CancellationToken::new())
+    job.run(&lab.files(), clock::now_ms(), &lab.leave())
 }
 
 /// Compaction becomes due with ten files.

@@ -7,7 +7,6 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use stream_spec::types::{DataType, Field};
-use tokio_util::sync::CancellationToken;
 
 use super::care_steps::{append_one_by_one, compaction_of_ten, run, settings_of_ten, wait_until};
 use super::faulty_store::FaultyStore;
@@ -189,8 +188,8 @@ async fn a_file_that_cannot_be_read_is_left_out_and_the_others_are_compacted() {
 #[tokio::test]
 async fn a_compaction_that_is_asked_to_stop_leaves_nothing() {
     let (lab, _table, job) = compaction_of_ten().await;
-    let stopping = CancellationToken::new();
-    stopping.cancel();
-    assert!(matches!(job.run(&lab.files(), clock::now_ms(), &stopping), CareResult::Stopped));
+    let leave = lab.leave();
+    leave.stopping.cancel();
+    assert!(matches!(job.run(&lab.files(), clock::now_ms(), &leave), CareResult::Stopped));
     assert_eq!(lab.names("", |name| name != "_delta_log").len(), 10);
 }
