@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stream_spec::stream::OnDataLoss;
 
 use super::client::AvailableRange;
-use super::topics::TopicState;
+use super::topics::{self, TopicState};
 use crate::position::{PartitionId, Position, Positions};
 use crate::table::SourceIdentity;
 
@@ -63,7 +63,8 @@ pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions
                 continue;
             }
         };
-        match identity.topic_ids.get(topic) {
+        // Where none could be recorded the first one that the cluster gives is taken over.
+        match identity.topic_ids.get(topic).filter(|id| topics::is_topic_id(id)) {
             Some(recorded_id) if *recorded_id != found.id => {
                 plan.recreated.push(RecreatedTopic {
                     topic: topic.clone(),
@@ -276,6 +277,15 @@ mod tests {
         let plan = attach(&topics(&[("b", found("B", &[0, 1]))]), &Positions::new(), &recorded(&[]));
         assert_eq!(plan.appeared, BTreeSet::from([partition("b", 0), partition("b", 1)]));
         assert_eq!(plan.new_topic_ids, BTreeMap::from([("b".to_owned(), "B".to_owned())]));
+    }
+
+    #[test]
+    fn a_topic_that_had_no_id_gets_its_first_one_and_keeps_its_positions() {
+        let positions = Positions::from([(partition("a", 0), at(7, 0))]);
+        let no_id = "AAAAAAAAAAAAAAAAAAAAAA";
+        let plan = attach(&topics(&[("a", found("B", &[0]))]), &positions, &recorded(&[("a", no_id)]));
+        assert_eq!((plan.resume, plan.recreated), (positions, vec![]));
+        assert_eq!(plan.new_topic_ids, BTreeMap::from([("a".to_owned(), "B".to_owned())]));
     }
 
     #[test]

@@ -54,11 +54,21 @@ pub(crate) async fn look_up(
 
 fn state(described: Option<&Result<TopicDescription, NativeError>>) -> TopicState {
     match described {
+        Some(Ok(description)) if !is_topic_id(&description.id) => TopicState::Refused(
+            "its brokers give topics no id, by which a topic that is created again is told from the one before; they need Kafka 2.8 or later, \
+             with an `inter.broker.protocol.version` as new"
+                .to_owned(),
+        ),
         Some(Ok(description)) => TopicState::Found(description.clone()),
         Some(Err(error)) if is_missing(error.code) => TopicState::Missing,
         Some(Err(error)) => TopicState::Refused(error.to_string()),
         None => TopicState::Refused("the broker's answer leaves it out".to_owned()),
     }
+}
+
+/// False for what brokers before Kafka 2.8 give every topic: the id of all zeros, in base64.
+pub(crate) fn is_topic_id(id: &str) -> bool {
+    !matches!(id.trim_end_matches('='), "" | "AAAAAAAAAAAAAAAAAAAAAA")
 }
 
 fn is_missing(code: RDKafkaErrorCode) -> bool {
@@ -126,8 +136,10 @@ fn start_offset(start: StartingOffset, partition: &PartitionId, range: Available
 /// Checks, before rows of these topics are committed, that each is the one that the recorded positions belong to.
 ///
 /// librdkafka follows a topic that was created again to the same offset of the new one, so the question is asked after the
-/// rows were taken: an id that is still the recorded one then was it while they were fetched. A topic that is gone has no
-/// other incarnation that the rows could be of.
+/// rows were taken: a broker that tells the recorded id then told it while they were fetched. It is not proof. The broker that
+/// is asked may hear of a new topic some milliseconds after the partition's leader has served it, and a topic that is gone
+/// may have been created again, read and deleted again since the last question; its rows are kept, because those of a topic
+/// that was deleted once, by far the likelier, could not be read again.
 pub(crate) async fn confirm(
     client: &ClusterClient,
     topics: &BTreeSet<String>,
@@ -211,5 +223,27 @@ pub(crate) fn refused_message(client: &ClusterClient, topic: &str, why: &str) ->
 fn unsupported(mode: &str) -> PipelineError {
     PipelineError::Definition {
         message: format!("`subscription_mode.{mode}` is not supported by this agent; use `subscribe`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_without_an_id_is_refused_with_what_it_needs() {
+        let described = |id: &str| {
+            state(Some(&Ok(TopicDescription {
+                id: id.to_owned(),
+                partitions: vec![0],
+            })))
+        };
+        for id in ["AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA==", ""] {
+            let TopicState::Refused(why) = described(id) else {
+                panic!("{id:?} is no id")
+            };
+            assert!(why.contains("Kafka 2.8"), "{why}");
+        }
+        assert!(matches!(described("AAAAAAAAAAAAAAAAAAAAAQ"), TopicState::Found(_)));
     }
 }

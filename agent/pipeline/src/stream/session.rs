@@ -124,7 +124,7 @@ impl Session<'_> {
                 return Ok(end);
             }
             if (state.flush_due || self.source.is_full()) && self.source.gathered_rows() > 0 && self.stages.has_room() {
-                self.stages.start(self.source.cut());
+                self.stages.start(self.source.cut())?;
                 state.flush_at = None;
                 state.flush_due = false;
                 continue;
@@ -200,7 +200,7 @@ impl Session<'_> {
     async fn drain(&mut self) -> Result<(), PipelineError> {
         loop {
             if self.stages.has_room() && self.source.gathered_rows() > 0 {
-                self.stages.start(self.source.cut());
+                self.stages.start(self.source.cut())?;
             }
             if !self.stages.is_busy() {
                 return Ok(());
@@ -321,19 +321,20 @@ impl Session<'_> {
             self.source.client().retire();
             return Ok(Some(SessionEnd::SourceChanged));
         }
-        self.pass_markers();
+        self.pass_markers()?;
         Ok(None)
     }
 
     /// Commits positions that moved over transaction markers alone, where no rows are on their way that would take them along.
-    fn pass_markers(&mut self) {
+    fn pass_markers(&mut self) -> Result<(), PipelineError> {
         if self.stages.is_busy() || self.source.gathered_rows() > 0 {
-            return;
+            return Ok(());
         }
         let moved = self.source.cut();
         if !moved.positions.is_empty() {
-            self.stages.start(moved);
+            self.stages.start(moved)?;
         }
+        Ok(())
     }
 }
 

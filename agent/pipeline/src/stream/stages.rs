@@ -63,15 +63,19 @@ impl Stages {
         self.decoding.is_some() || self.decoded.is_some() || self.appending.is_some()
     }
 
-    /// Starts a batch. There must be room.
-    pub(crate) fn start(&mut self, batch: SourceBatch) {
-        debug_assert!(self.has_room(), "a batch is started only when there is room");
-        if let Some(mut rows) = self.rows.take() {
-            self.decoding = Some(tokio::task::spawn_blocking(move || {
-                let ready = rows.make(batch);
-                (rows, ready)
-            }));
-        }
+    /// Starts a batch. There must be room: the positions of the next batch would pass over one that is dropped.
+    pub(crate) fn start(&mut self, batch: SourceBatch) -> Result<(), PipelineError> {
+        let room = if self.decoded.is_none() { self.rows.take() } else { None };
+        let Some(mut rows) = room else {
+            return Err(PipelineError::Internal {
+                message: "a batch was started while another one is on its way".to_owned(),
+            });
+        };
+        self.decoding = Some(tokio::task::spawn_blocking(move || {
+            let ready = rows.make(batch);
+            (rows, ready)
+        }));
+        Ok(())
     }
 
     /// Waits until something ends and starts what follows; returns a commit that has landed. Must be busy. Cancel safe.

@@ -18,9 +18,11 @@ use tokio::sync::watch;
 use super::RunningStream;
 use super::provision::columns;
 use super::rows::RowMaker;
+use super::stages::Stages;
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::{PipelineError, Retry};
+use crate::kafka::batch::SourceBatch;
 use crate::kafka::testing::{Cluster, partition, read};
 use crate::position::{Position, Positions};
 use crate::status::{Phase, PipelineStatus, condition};
@@ -316,4 +318,36 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
         Positions::from([(partition(0), Position { next_offset: 3, epoch: 0 })])
     );
     assert_eq!(ready.topics, BTreeSet::from(["orders".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_batch_that_has_no_room_is_an_error_and_not_dropped_in_silence() {
+    let definition = definition();
+    let place = Place::with_table(&definition).await;
+    let shared = place.engine.shared();
+    let table = shared
+        .warehouse
+        .open_table(
+            &definition.spec.ingestion.destination,
+            &definition.uid,
+            TableCareSettings::default(),
+        )
+        .await
+        .expect("open");
+    let properties = Absent(watch::Sender::new(0)).open(&definition.spec.connection).await.expect("some");
+    let client = shared.clients.visit(&properties, &Default::default()).await.expect("opened");
+    let rows = RowMaker::compile(&definition).expect("compiles");
+    let mut stages = Stages::new(client, Arc::new(table), BTreeMap::new(), rows);
+    let batch = || SourceBatch {
+        messages: Vec::new(),
+        runs: Vec::new(),
+        partitions: Arc::new([]),
+        rows: 0,
+        positions: Positions::new(),
+        taken_until: std::time::Instant::now(),
+        include_headers: false,
+    };
+    stages.start(batch()).expect("there is room");
+    assert!(!stages.has_room());
+    assert!(matches!(stages.start(batch()), Err(PipelineError::Internal { .. })));
 }
