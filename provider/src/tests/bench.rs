@@ -11,7 +11,7 @@ use tfplugin::testing::core::{Action, Applied, Core, Planned, Stored};
 use tfplugin::value::Value;
 
 use super::configs::value;
-use super::fake_agent::FakeAgent;
+use super::fake_agent::{FakeAgent, World};
 use crate::config;
 use crate::provider::FeaturestoreProvider;
 use crate::resources::{connection, stream};
@@ -153,6 +153,16 @@ impl Bench {
             tokio::task::yield_now().await;
         }
         self.core.stop().await;
+    }
+
+    /// Changes the world once a call has arrived.
+    pub(crate) async fn when_called(&self, call: &str, change: impl FnOnce(&mut World)) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.agent.count(call) == 0 {
+            assert!(Instant::now() < deadline, "`{call}` never arrived");
+            tokio::task::yield_now().await;
+        }
+        change(&mut self.agent.world());
     }
 
     pub(crate) async fn validate(&self, config: &Json) -> Said {

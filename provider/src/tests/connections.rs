@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use tfplugin::testing::core::Action;
 
 use super::bench::Bench;
-use super::configs::{connection, with};
+use super::configs::{UNKNOWN, connection, with};
 use super::fake_agent::Fault;
 
 fn sasl() -> Json {
@@ -160,6 +160,11 @@ async fn bad_connections_are_refused_at_their_attribute() {
             with(sasl(), "/kafka/password_secret", json!({ "scope": "a", "key": "b" })),
             "kafka.password_secret",
         ),
+        (with(connection(), "/kafka/password_wo", json!("x")), "kafka.password_wo"),
+        (
+            with(connection(), "/kafka/schema_registry_api_secret_wo", json!("x")),
+            "kafka.schema_registry_api_secret_wo",
+        ),
     ];
     for (config, path) in rows {
         let said = bench.validate_connection(&config).await;
@@ -221,4 +226,57 @@ async fn a_conflict_is_a_clear_error() {
     let outcome = bench.apply_planned(planned).await;
     assert!(outcome.words().contains("Changed Since The Plan"), "{}", outcome.words());
     assert_eq!(outcome.stored, Some(stored));
+}
+
+#[tokio::test]
+async fn a_literal_secret_is_checked_in_the_plan_without_its_value() {
+    for password in ["hunter2", UNKNOWN] {
+        let bench = Bench::start().await;
+        bench.agent.world().missing_capabilities = vec![v1::Violation {
+            field: "kafka.password".to_owned(),
+            problem: "this agent cannot keep secrets yet".to_owned(),
+            ..Default::default()
+        }];
+        let config = with(
+            with(sasl(), "/kafka/password_wo", json!(password)),
+            "/kafka/bootstrap_servers",
+            json!(UNKNOWN),
+        );
+        let planned = bench.plan_connection(None, &config).await;
+        assert_eq!(planned.error_path(), "kafka.password_wo");
+        assert_eq!(bench.agent.world().checked_passwords, [Some(String::new())]);
+    }
+    let bench = Bench::start().await;
+    bench.plan_connection(None, &connection()).await;
+    assert_eq!(bench.agent.world().checked_passwords, [None]);
+}
+
+#[tokio::test]
+async fn a_connection_in_use_that_would_be_replaced_warns() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    bench.agent.world().used_by = vec!["main.payments.cards".to_owned()];
+    for changed in [
+        with(kinesis(), "/name", json!("kafka")),
+        with(connection(), "/name", json!("other")),
+    ] {
+        let words = bench.plan_connection(Some(&stored), &changed).await.words();
+        assert!(
+            words.contains("Connection Is In Use") && words.contains("`main.payments.cards`"),
+            "{words}"
+        );
+    }
+    let update = bench
+        .plan_connection(Some(&stored), &with(connection(), "/comment", json!("new")))
+        .await;
+    assert!(!update.words().contains("In Use"), "{}", update.words());
+}
+
+#[tokio::test]
+async fn a_create_without_an_answer_says_that_the_connection_may_exist() {
+    let bench = Bench::with(json!({ "max_retries": 0, "request_timeout": "100ms" })).await;
+    bench.agent.fail("CreateConnection", [Fault::Hang]);
+    let planned = bench.plan_connection(None, &connection()).await;
+    let words = bench.apply_planned(planned).await.words();
+    assert!(words.contains("Connection May Exist") && words.contains("import {"), "{words}");
 }

@@ -71,8 +71,8 @@ pub(crate) struct World {
     pub(crate) checked_passwords: Vec<Option<String>>,
     /// Answers of CheckConnection: who uses the connection.
     pub(crate) used_by: Vec<String>,
-    /// Answers of CheckStream to a stream that is to be created beside or after another.
-    pub(crate) in_the_way: Vec<v1::Violation>,
+    /// The verdict that CheckStream answers instead of the true one.
+    pub(crate) scripted_verdict: Option<v1::Verdict>,
     /// What becomes of a repaired stream, which starts for so many looks before; `None`: active at once.
     pub(crate) restarts_as: Option<(v1::StreamState, u32)>,
     /// True: a call that changes operations is answered before they are in force.
@@ -104,6 +104,12 @@ impl World {
         let kept = self.stream(name);
         change(kept.record.operations.as_mut().expect("operations"));
         kept.record.status.as_mut().expect("a status").operations_generation += 1;
+    }
+
+    /// Deletes a stream and creates it again, as another user would.
+    pub(crate) fn begin_another_life(&mut self, name: &str) {
+        let before = self.streams.remove(name).expect("the stream exists").record;
+        self.create(before.stream.expect("a stream"), before.operations.expect("operations"), "theirs");
     }
 
     /// Puts a stream into a state.

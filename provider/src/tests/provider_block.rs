@@ -1,6 +1,7 @@
 //! The provider block: what is refused, what falls back on the environment, and where a token may go.
 
 use serde_json::{Value as Json, json};
+use tfplugin::call::StopSignal;
 
 use super::bench::Bench;
 use super::configs::{UNKNOWN, plain_stream, value};
@@ -30,6 +31,7 @@ fn what_a_provider_block_may_say() {
         (json!({ "client_cert_file": "/etc/c.pem" }), "TLS"),
         (json!({ "ca_file": "/etc/ca.pem" }), "TLS"),
         (json!({ "endpoint": "agent:7070" }), "does not start with"),
+        (json!({ "endpoint": "http://user:secret@127.0.0.1:7070" }), "user name or password"),
         (json!({ "endpoint": "http://agent:7070/v1" }), "has a path"),
         (
             json!({ "endpoint": "http://agent.internal:7070", "token": "secret" }),
@@ -85,4 +87,17 @@ async fn a_token_command_that_fails_is_an_error_without_its_output() {
         let said = Bench::refused(json!({ "token_command": command })).await;
         assert!(said.contains("Invalid Provider Configuration"), "{command}: {said}");
     }
+}
+
+#[tokio::test]
+async fn a_token_command_is_neither_believed_nor_waited_for_without_end() {
+    let chatty = ["sh", "-c", "while :; do echo secret; done"];
+    let said = Bench::refused(json!({ "token_command": chatty })).await;
+    assert!(said.contains("wrote more than a token") && !said.contains("secret;"), "{said}");
+    let block = value(&schema(), &json!({ "token_command": ["sleep", "600"] }));
+    let settings = Settings::read(&block, |_| None).expect("a sound block");
+    let stop = StopSignal::new();
+    stop.stop();
+    let problems = settings.open("1.15.0", &stop).await.expect_err("it was stopped");
+    assert!(problems.iter().any(|it| it.detail.contains("interrupted")));
 }

@@ -2,6 +2,8 @@
 //! was made on. What the provider keeps for itself needs no call. Invariant: when a later step fails, the state says what the
 //! earlier ones did.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use featurestore_proto::v1;
 use tfplugin::call::CallContext;
 use tfplugin::diagnostic::Diagnostic;
@@ -173,12 +175,14 @@ async fn run(
     }
     let Some(record) = known.take() else { return Ok(None) };
     let impatient = deadline(REPAIR_PATIENCE).min(end);
+    let has_begun = AtomicBool::new(!repairs);
     let settled = |record: &StreamRecord| {
-        let failed = has_failed(record.status.state());
-        // A stream that was broken is still seen as broken for a moment after its repair was asked for.
-        if failed {
-            !repairs || Instant::now() >= impatient
+        // A stream that was broken is still seen as broken for a moment after its repair was asked for. Once it has been seen
+        // otherwise, it has failed again.
+        if has_failed(record.status.state()) {
+            has_begun.load(Ordering::Relaxed) || Instant::now() >= impatient
         } else {
+            has_begun.store(true, Ordering::Relaxed);
             is_in_force(record, repairs)
         }
     };

@@ -27,6 +27,7 @@ impl ConnectionService for Services {
         &self,
         request: Request<v1::CreateConnectionRequest>,
     ) -> Result<Response<v1::CreateConnectionResponse>, Status> {
+        self.hang_if_told("CreateConnection").await;
         let mut world = self.world();
         let fault = world.arrive("CreateConnection", &request)?;
         let mut connection = request.into_inner().connection.unwrap_or_default();

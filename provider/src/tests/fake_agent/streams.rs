@@ -349,16 +349,14 @@ impl StreamService for Services {
             Ok(spec) => stream_spec::validate::stream(&spec),
             Err(violations) => violations,
         };
-        let mut violations: Vec<_> = violations.iter().map(convert::violation_from_spec).collect();
-        violations.extend(world.in_the_way.clone());
         let existing = if request.as_new { None } else { world.streams.get(&stream.name) };
         let verdict = existing
             .and_then(|kept| judge(kept, &stream))
             .map(|verdict| convert::verdict_from_spec(&verdict));
         let response = v1::CheckStreamResponse {
-            violations,
+            violations: violations.iter().map(convert::violation_from_spec).collect(),
             missing_capabilities: world.missing_capabilities.clone(),
-            verdict,
+            verdict: world.scripted_verdict.clone().or(verdict),
             existing: existing.map(|kept| kept.record.clone()),
             columns: Vec::new(),
         };
