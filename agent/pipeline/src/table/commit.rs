@@ -6,6 +6,7 @@
 use super::classify::{Effect, accept_reread, classify};
 use super::limits::COMMIT_ATTEMPTS_MAX;
 use super::log::actions::{Action, COMMIT_ID, commit_id, entry_text, parse_entry};
+use super::log::replay::unreadable;
 use super::log::{entry_name, entry_path};
 use super::state::{LoadedTable, Unresolved};
 use super::store::table_files::TableFiles;
@@ -174,8 +175,7 @@ fn next_entry(files: &TableFiles, version: i64) -> Result<Option<(Vec<Action>, F
     let path = entry_path(version + 1);
     let Some(facts) = files.facts(&path)? else { return Ok(None) };
     let Some(text) = files.read(&path)? else { return Ok(None) };
-    let actions =
-        parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", version + 1)))?;
+    let actions = parse_entry(&text).map_err(|error| unreadable(files, version + 1, &error))?;
     Ok(Some((actions, facts)))
 }
 

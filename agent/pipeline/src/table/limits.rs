@@ -28,6 +28,10 @@ pub(super) const CHECKPOINTS_KEPT_PER_HISTORY: i64 = 64;
 /// A checkpoint or temporary file younger than this is left alone: a reader or a writer may be in the middle of it.
 pub(super) const YOUNG_FILE: Duration = Duration::from_secs(60 * 60);
 
+/// A last entry that cannot be read is taken for one that is still being written while it is younger than this: some writers
+/// copy it into place, which takes seconds at most.
+pub(super) const YOUNG_ENTRY: Duration = Duration::from_secs(60);
+
 /// Time between two sweeps of one table's expired log and orphans; a sweep lists folders that may hold a week of files.
 pub(super) const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 

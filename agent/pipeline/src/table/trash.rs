@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use super::log::actions::parse_entry;
+use super::log::entry_path;
 use super::log::replay::read_snapshot;
 use super::store::table_files::TableFiles;
 use super::store::{MoveOutcome, TableStore};
@@ -19,8 +21,21 @@ const PURGING_SUFFIX: &str = ".purging";
 
 /// The uid of the stream that a table belongs to, whatever else is wrong with it; nothing if it is no stream's.
 pub(super) fn owner(files: &TableFiles) -> Result<Option<String>, TableError> {
-    let snapshot = read_snapshot(files, 0)?;
-    Ok(properties::stream_uid(&snapshot.metadata.configuration).map(str::to_owned))
+    match read_snapshot(files, 0) {
+        Ok(snapshot) => Ok(properties::stream_uid(&snapshot.metadata.configuration).map(str::to_owned)),
+        // A damaged log: version 0 says whose table it was made as.
+        Err(error @ TableError::Altered { .. }) => match first_owner(files)? {
+            Some(owner) => Ok(Some(owner)),
+            None => Err(error),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+fn first_owner(files: &TableFiles) -> Result<Option<String>, TableError> {
+    let actions = files.read(&entry_path(0))?.and_then(|text| parse_entry(&text).ok());
+    let metadata = actions.and_then(|actions| actions.into_iter().find_map(|action| action.meta_data));
+    Ok(metadata.and_then(|metadata| properties::stream_uid(&metadata.configuration).map(str::to_owned)))
 }
 
 /// Moves a stream's table to the trash.

@@ -264,7 +264,7 @@ impl<'a> CheckpointWriter<'a> {
         };
         let text = serde_json::to_vec(&hint).map_err(|error| self.files.internal(format!("a checkpoint has no JSON form: {error}")))?;
         // The checkpoint went to the folder that it was begun in; the hint goes by path.
-        self.files.expect_wanted(self.leave)?;
+        self.files.expect_unchanged(self.leave)?;
         self.files.write(LAST_CHECKPOINT, &text)?;
         Ok(CheckpointSize { version, actions })
     }

@@ -9,10 +9,11 @@ use super::base::{Checkpoint, hinted, list};
 use super::checkpoint_reader::{FileRows, scan, singles_of, wanted_columns};
 use super::tail::Tail;
 use super::{entry_name, entry_path};
+use crate::table::limits::YOUNG_ENTRY;
 use crate::table::small_files::SmallFiles;
 use crate::table::store::FileFacts;
 use crate::table::store::table_files::TableFiles;
-use crate::table::{TableError, TableTotals};
+use crate::table::{TableError, TableTotals, clock};
 
 /// What the log says at its last version.
 #[derive(Clone, Debug)]
@@ -86,8 +87,7 @@ pub(in crate::table) fn read_tail(files: &TableFiles, from: i64, up_to: i64) -> 
     let mut last = from - 1;
     while last < up_to {
         let Some(text) = files.read(&entry_path(last + 1))? else { break };
-        let actions =
-            parse_entry(&text).map_err(|error| files.altered(format!("entry {} of its log is not readable: {error}", last + 1)))?;
+        let actions = parse_entry(&text).map_err(|error| unreadable(files, last + 1, &error))?;
         tail.fold(actions);
         last += 1;
     }
@@ -107,6 +107,20 @@ pub(in crate::table) fn expect_no_gap(files: &TableFiles, version: i64, listed_l
             version + 1
         ))),
         _ => Ok(()),
+    }
+}
+
+/// An entry cannot be read. Of the last one, while it is young, another look may see more: not every writer makes an entry
+/// visible as a whole.
+pub(in crate::table) fn unreadable(files: &TableFiles, version: i64, error: &serde_json::Error) -> TableError {
+    let what = format!("entry {version} of its log is not readable: {error}");
+    let facts = |version: i64| files.facts(&entry_path(version));
+    let age_ms = |facts: FileFacts| clock::now_ms().saturating_sub(facts.modified_ms());
+    match (facts(version), facts(version + 1)) {
+        (Ok(Some(facts)), Ok(None)) if u128::from(age_ms(facts).unsigned_abs()) < YOUNG_ENTRY.as_millis() => {
+            files.failed("reading the log", what)
+        }
+        _ => files.altered(what),
     }
 }
 

@@ -1,8 +1,11 @@
 //! What others do to a table: what is lived with, and what stops the stream.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::support::{Lab, UID, append, at, columns};
+use crate::error::Retry;
 use crate::table::log::actions::Metadata;
 use crate::table::{TableError, schema};
 
@@ -130,12 +133,26 @@ async fn what_makes_appends_wrong_stops_the_stream_and_says_what_it_was() {
 }
 
 #[tokio::test]
-async fn an_entry_that_is_not_readable_stops_the_stream() {
-    let (_lab, answer) = after_foreign(|_| vec![json!("no action")]).await;
+async fn an_entry_that_is_being_written_is_waited_for_and_one_that_stays_unreadable_stops_the_stream() {
+    let lab = Lab::with_table().await;
+    let handle = lab.open().await;
+    handle.append(append(100..103)).await.unwrap();
+    std::fs::write(lab.entry_path(2), "{\"commitInfo\": {").unwrap();
+    for answer in [handle.append(append(103..105)).await.map(drop), handle.probe().await] {
+        let error = answer.unwrap_err();
+        assert_eq!(error.retry(), Retry::Later, "{error}");
+    }
+    std::fs::write(lab.entry_path(2), "{\"commitInfo\": {}}\n").unwrap();
+    assert_eq!(handle.append(append(103..105)).await.unwrap(), 3);
+
+    std::fs::write(lab.entry_path(4), "{\"commitInfo\": {").unwrap();
+    lab.age("_delta_log/00000000000000000004.json", Duration::from_secs(120));
+    let error = handle.append(append(105..106)).await.unwrap_err();
     assert!(
-        matches!(&answer, Err(TableError::Altered { what, .. }) if what.contains("entry 2 of its log is not readable")),
-        "{answer:?}"
+        matches!(&error, TableError::Altered { what, .. } if what.contains("entry 4 of its log is not readable")),
+        "{error}"
     );
+    handle.close().await;
 }
 
 #[tokio::test]

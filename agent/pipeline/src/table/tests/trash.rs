@@ -63,6 +63,23 @@ async fn an_altered_table_of_ours_can_still_be_trashed() {
 }
 
 #[tokio::test]
+async fn a_table_of_ours_with_a_damaged_log_can_still_be_trashed_and_comes_back() {
+    let lab = Lab::with_table().await;
+    let handle = lab.open().await;
+    for id in 100..105 {
+        handle.append(append(id..id + 1)).await.unwrap();
+    }
+    handle.close().await;
+    std::fs::remove_file(lab.entry_path(3)).unwrap();
+    for _ in 0..2 {
+        lab.warehouse.trash(&lab.name, UID).await.unwrap();
+    }
+    assert!(lab.warehouse.in_trash(UID).await.unwrap());
+    lab.warehouse.restore(&lab.name, UID).await.unwrap();
+    assert!(lab.entry_path(4).exists());
+}
+
+#[tokio::test]
 async fn purge_takes_only_what_is_old_enough_and_ends_what_broke_off() {
     let lab = Lab::with_table().await;
     lab.warehouse.trash(&lab.name, UID).await.unwrap();
