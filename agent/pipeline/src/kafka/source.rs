@@ -102,6 +102,8 @@ pub(crate) struct KafkaSource {
     /// The slot of the record before: records come in long runs of one partition.
     last_slot: Option<(SlotKey, usize)>,
     gathered: Gathered,
+    /// Average of the last portion's messages.
+    message_bytes: usize,
     /// Taken, and left for the next batch because this one was full.
     put_off: Option<MessageBatch>,
     /// True when the queue was found empty since the last question whether it has turned over.
@@ -161,6 +163,7 @@ impl KafkaSource {
             slot_of: HashMap::new(),
             last_slot: None,
             gathered: Gathered::default(),
+            message_bytes: limits::MESSAGE_OVERHEAD_BYTES,
             put_off: None,
             ran_dry: false,
             bytes_since: 0,
@@ -227,11 +230,7 @@ impl KafkaSource {
         let (mut messages, emptied) = match self.put_off.take() {
             Some(messages) => (messages, false),
             None => {
-                let room = self
-                    .bounds
-                    .records_max
-                    .saturating_sub(self.gathered.rows)
-                    .min(limits::TAKE_MESSAGES_MAX);
+                let room = self.room();
                 let messages = self.queue.take(room);
                 let emptied = messages.len() < room;
                 (messages, emptied)
@@ -246,12 +245,23 @@ impl KafkaSource {
         });
         let emptied = emptied && put_off.len() == 0;
         self.put_off = Some(put_off).filter(|messages| messages.len() > 0);
-        self.bytes_since = self.bytes_since.saturating_add(self.gathered.bytes - bytes_before);
+        let bytes = self.gathered.bytes - bytes_before;
+        self.message_bytes = bytes.checked_div(messages.len()).unwrap_or(self.message_bytes);
+        self.bytes_since = self.bytes_since.saturating_add(bytes);
         self.ran_dry |= emptied;
         if messages.len() > 0 {
             self.gathered.messages.push(messages);
         }
         emptied
+    }
+
+    /// Messages to take by one call: by the size of the last ones no more than the batch holds, because what is put off makes
+    /// room in the queue, which is fetched full again meanwhile.
+    fn room(&self) -> usize {
+        let bytes = self.bounds.bytes_max.saturating_sub(self.gathered.bytes);
+        let fitting = bytes.checked_div(self.message_bytes).unwrap_or(limits::TAKE_MESSAGES_MAX);
+        let rows = self.bounds.records_max.saturating_sub(self.gathered.rows);
+        fitting.max(1).min(rows).min(limits::TAKE_MESSAGES_MAX)
     }
 
     /// True when everything that had been delivered at the last call has been taken since: a partition without a record in

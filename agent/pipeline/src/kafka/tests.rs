@@ -10,7 +10,7 @@ use super::ffi::NativeError;
 use super::options::ClientOptions;
 use super::plan::Refusal;
 use super::pool::ClientPool;
-use super::source::{BatchBounds, PartitionProblem};
+use super::source::{BatchBounds, KafkaSource, PartitionProblem};
 use super::testing::{Cluster, DEADLINE, at, partition, read};
 use super::topics;
 use crate::connection::ClientProperties;
@@ -128,12 +128,7 @@ async fn a_portion_that_is_larger_than_a_batch_is_split_and_nothing_of_it_is_los
         records_max: usize::MAX,
     };
     let mut source = cluster.attach_bounded(&[0], bounds).await;
-    let arrived = async {
-        while source.arrived() < 7 {
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(DEADLINE, arrived).await.expect("records arrive");
+    arrive(&source, 7).await;
     let mut seen = Vec::new();
     for (rows, next_offset) in [(2, 2), (2, 4), (2, 6), (1, 7)] {
         let batch = read(&mut source, rows).await;
@@ -151,6 +146,34 @@ async fn a_portion_that_is_larger_than_a_batch_is_split_and_nothing_of_it_is_los
     }
     assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6]);
     source.close().await;
+}
+
+#[tokio::test]
+async fn large_messages_that_a_batch_has_no_room_for_stay_in_the_queue() {
+    let cluster = Cluster::new(1);
+    let send = |messages| (0..messages).for_each(|_| cluster.send(0, None, Some(&"x".repeat(10_000))));
+    let bounds = BatchBounds {
+        bytes_max: 15_000,
+        records_max: usize::MAX,
+    };
+    let mut source = cluster.attach_bounded(&[0], bounds).await;
+    send(2);
+    drop(read(&mut source, 2).await);
+    send(20);
+    arrive(&source, 20).await;
+    source.take();
+    assert_eq!((source.gathered_rows(), source.arrived()), (1, 19), "by the size of the two before");
+    source.close().await;
+}
+
+/// Waits until so many records are in the queue.
+async fn arrive(source: &KafkaSource, records: usize) {
+    let arrived = async {
+        while source.arrived() < records {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, arrived).await.expect("records arrive");
 }
 
 #[tokio::test]
