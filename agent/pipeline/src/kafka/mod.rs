@@ -12,6 +12,7 @@ pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod pool;
+pub(crate) mod problems;
 pub(crate) mod source;
 pub(crate) mod topics;
 

@@ -8,58 +8,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rdkafka::TopicPartitionList;
-use rdkafka::error::RDKafkaErrorCode;
 
 use super::batch::{Run, SourceBatch};
 use super::client::{ClusterClient, blocking};
 use super::ffi::{self, ClientQueue, Message, MessageBatch, NativeError, TopicHandle, Verdict};
-use super::plan::Refusal;
 use super::pool::ClientLease;
+use super::problems::{self, Problems, problem_of};
 use crate::error::{PipelineError, Retry};
 use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
 
-/// What librdkafka says, and a test holds it to, where a log was cut before a position.
-const TRUNCATION: &str = "Partition log truncation detected";
-
 /// A topic's token and a partition number.
 type SlotKey = (usize, i32);
-
-/// What a partition reported instead of a record. The greater one is the graver.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum PartitionProblem {
-    /// Anything else, in librdkafka's words; reading may go on by itself.
-    Other(String),
-    /// The topic, or the partition, is not there any more, or is another one.
-    Unknown,
-    /// It is not read at the wanted offset, and librdkafka has stopped it.
-    Refused(Refusal),
-}
-
-/// The gravest problem of each partition: none is crowded out by another one's.
-pub(crate) type Problems = BTreeMap<PartitionId, PartitionProblem>;
-
-fn problem_of(error: &NativeError) -> PartitionProblem {
-    match error.code {
-        // librdkafka reports a truncation by the code of a missing reset policy, with its own words for the reason.
-        RDKafkaErrorCode::AutoOffsetReset if error.text.contains(TRUNCATION) => PartitionProblem::Refused(Refusal::Truncated),
-        RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange => PartitionProblem::Refused(Refusal::OutOfRange),
-        RDKafkaErrorCode::UnknownPartition
-        | RDKafkaErrorCode::UnknownTopic
-        | RDKafkaErrorCode::UnknownTopicOrPartition
-        | RDKafkaErrorCode::UnknownTopicId => PartitionProblem::Unknown,
-        _ => PartitionProblem::Other(error.to_string()),
-    }
-}
-
-/// Notes a problem beside, or instead of, what its partition reported before.
-fn note(problems: &mut Problems, partition: PartitionId, problem: PartitionProblem) {
-    match problems.get_mut(&partition) {
-        Some(known) if *known < problem => *known = problem,
-        Some(_) => {}
-        None => drop(problems.insert(partition, problem)),
-    }
-}
 
 /// How much of a batch may be gathered.
 #[derive(Clone, Copy, Debug)]
@@ -324,7 +284,7 @@ impl KafkaSource {
         if let Some(slot) = self.slots.iter_mut().find(|slot| slot.partition == partition) {
             slot.position_is_exact = false;
         }
-        note(&mut self.problems, partition, problem_of(error));
+        problems::note(&mut self.problems, partition, problem_of(error));
     }
 
     /// What partitions reported since the last call.
@@ -423,49 +383,5 @@ fn not_started(error: NativeError) -> PipelineError {
         reason: "ReadNotStarted",
         message: format!("the Kafka client does not start to read: {error}"),
         retry: Retry::Later,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(code: RDKafkaErrorCode, text: &str) -> NativeError {
-        let text = text.to_owned();
-        NativeError { code, text }
-    }
-
-    #[test]
-    fn a_truncated_log_is_told_from_an_offset_that_is_out_of_range() {
-        let out_of_range = "fetch failed due to requested offset not available on the broker: Broker: Offset out of range (broker 1)";
-        let truncated = "Partition log truncation detected at offset 100 (leader epoch 3): broker end offset is 90 (offset leader epoch 2). \
-                         Reset to INVALID.: Local: Partition log truncation detected (broker 1)";
-        for (text, expected) in [(out_of_range, Refusal::OutOfRange), (truncated, Refusal::Truncated)] {
-            let problem = problem_of(&error(RDKafkaErrorCode::AutoOffsetReset, text));
-            assert_eq!(problem, PartitionProblem::Refused(expected), "{text}");
-        }
-        let words = ffi::truncation_words();
-        assert!(words.contains(TRUNCATION), "librdkafka says it in other words: {words}");
-    }
-
-    #[test]
-    fn a_refusal_is_crowded_out_by_no_other_problem() {
-        let mut problems = Problems::new();
-        let partition = |partition| PartitionId {
-            topic: "a".to_owned(),
-            partition,
-        };
-        let refused = PartitionProblem::Refused(Refusal::OutOfRange);
-        for number in 0..500 {
-            note(&mut problems, partition(number), PartitionProblem::Other("broken".to_owned()));
-        }
-        note(&mut problems, partition(400), refused.clone());
-        note(&mut problems, partition(400), PartitionProblem::Unknown);
-        note(&mut problems, partition(999), refused.clone());
-        assert_eq!(problems.len(), 501);
-        assert_eq!(
-            (problems.get(&partition(400)), problems.get(&partition(999))),
-            (Some(&refused), Some(&refused))
-        );
     }
 }
