@@ -130,12 +130,17 @@ fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError
 fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64>) -> Result<(), TableError> {
     while let Some((actions, facts)) = next_entry(files, table.snapshot.version)? {
         let version = table.snapshot.version + 1;
-        if let Some(unresolved) = table.unresolved.take_if(|unresolved| unresolved.version == version)
-            && commit_id(&actions) == Some(&unresolved.commit_id)
-        {
+        let expected = table.unresolved.as_ref().filter(|unresolved| unresolved.version == version);
+        if expected.is_some_and(|unresolved| commit_id(&actions) == Some(&unresolved.commit_id)) {
+            // It can be there because making it durable failed: as long as that fails its outcome stays unknown.
+            files.sync_log()?;
+            table.unresolved = None;
             table.advance_own(&actions, facts).map_err(|what| files.internal(what))?;
             *landed = Some(version);
             continue;
+        }
+        if expected.is_some() {
+            table.unresolved = None;
         }
         let effect = classify(table, &actions).map_err(|what| altered_by(files, version, &actions, &what))?;
         // Kept in the table and not on the stack: a failure below must not make the removed files look live.

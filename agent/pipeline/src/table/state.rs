@@ -134,7 +134,7 @@ impl LoadedTable {
         for add in actions.iter().filter_map(|action| action.add.as_ref()) {
             self.snapshot.totals.files += 1;
             self.snapshot.totals.bytes += add.size;
-            self.snapshot.totals.rows += add.rows().unwrap_or_default();
+            self.snapshot.totals.rows += add.live_rows().unwrap_or_default();
             if add.deletion_vector.is_none() {
                 self.snapshot.small_files.added(&add.path, add.size, add.rows());
             }

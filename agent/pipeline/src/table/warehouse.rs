@@ -207,7 +207,10 @@ fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError
 /// The state of this stream's table if it is there; an error if anything else is at its place.
 fn existing(files: &TableFiles, uid: &str) -> Result<Option<TableState>, TableError> {
     match LoadedTable::read(files, uid, 0) {
-        Ok(table) => Ok(Some(table.public())),
+        Ok(table) => {
+            files.sync_log()?;
+            Ok(Some(table.public()))
+        }
         Err(TableError::Gone { .. }) if is_free(files)? => Ok(None),
         Err(TableError::Gone { .. }) => Err(files.exists()),
         Err(TableError::Altered { table, what }) => match trash::owner(files) {

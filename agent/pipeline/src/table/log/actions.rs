@@ -115,6 +115,11 @@ impl Add {
     pub(in crate::table) fn rows(&self) -> Option<i64> {
         rows_of(self.stats.as_deref()?)
     }
+
+    /// Rows that a reader sees, where known: without those that the deletion vector hides.
+    pub(in crate::table) fn live_rows(&self) -> Option<i64> {
+        Some(self.rows()? - self.deletion_vector.as_ref().map_or(0, |vector| vector.cardinality))
+    }
 }
 
 /// A file that is no longer in the table.

@@ -154,6 +154,18 @@ impl<'a> FileRows<'a> {
         self.vector.is_some_and(|vector| vector.is_valid(row))
     }
 
+    /// Rows that the deletion vector of that row hides.
+    pub(in crate::table) fn hidden_rows(&self, row: usize) -> i64 {
+        let cardinality = || {
+            let vector = self.vector.filter(|vector| vector.is_valid(row))?;
+            let column = vector
+                .column_by_name("cardinality")?
+                .as_primitive_opt::<arrow_array::types::Int64Type>()?;
+            column.is_valid(row).then(|| column.value(row))
+        };
+        cardinality().unwrap_or_default()
+    }
+
     /// A number of that row.
     pub(in crate::table) fn long(&self, field: &str, row: usize) -> Option<i64> {
         let column = self

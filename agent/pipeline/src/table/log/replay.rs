@@ -203,7 +203,7 @@ impl SnapshotFold {
             }
             let bytes = adds.long("size", row).unwrap_or_default();
             let rows = adds.text("stats", row).and_then(super::actions::rows_of);
-            self.count(bytes, rows);
+            self.count(bytes, rows.map(|rows| rows - adds.hidden_rows(row)));
             if !adds.has_vector(row) {
                 self.small_files.added(&key, bytes, rows);
             }
@@ -211,7 +211,7 @@ impl SnapshotFold {
     }
 
     fn add(&mut self, add: &Add) {
-        self.count(add.size, add.rows());
+        self.count(add.size, add.live_rows());
         if add.deletion_vector.is_none() {
             self.small_files.added(&add.path, add.size, add.rows());
         }

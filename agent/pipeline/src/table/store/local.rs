@@ -130,7 +130,15 @@ impl TableStore for LocalStore {
                 rustix::fs::fsync(open_folder(above)?)?;
             }
         }
+        // Also those that were there: whoever made them may have ended before this.
+        for above in absolute.ancestors().skip(1).take_while(|above| above.starts_with(&self.root)) {
+            rustix::fs::fsync(open_folder(above)?)?;
+        }
         Ok(())
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        Ok(rustix::fs::fsync(open_folder(&self.absolute(folder))?)?)
     }
 
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome> {

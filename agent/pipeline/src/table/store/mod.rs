@@ -93,6 +93,8 @@ pub(super) trait TableStore: fmt::Debug + Send + Sync {
     fn delete(&self, path: &str) -> io::Result<()>;
     /// Creates a folder and those above it; one that exists is success.
     fn create_folder(&self, folder: &str) -> io::Result<()>;
+    /// Makes the names in a folder durable.
+    fn sync_folder(&self, folder: &str) -> io::Result<()>;
     /// Moves a folder with all it holds, in one step, never onto another one.
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome>;
     /// Deletes a folder with all it holds, as long as it is to go on; false if it ended before. One that is missing is success.

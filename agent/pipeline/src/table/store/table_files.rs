@@ -113,6 +113,13 @@ impl TableFiles {
             .map_err(|error| self.failed("creating the folder", error))
     }
 
+    /// Makes the entries of the log durable that were found there: whether the call that wrote them did is not known.
+    pub(in crate::table) fn sync_log(&self) -> Result<(), TableError> {
+        self.store
+            .sync_folder(&self.inside(LOG_FOLDER))
+            .map_err(|error| self.failed("making the log durable", error))
+    }
+
     /// Writes a log entry; see [`TableStore::write_entry`].
     pub(in crate::table) fn write_entry(&self, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
         self.store.write_entry(&self.inside(LOG_FOLDER), name, bytes, previous)

@@ -27,6 +27,28 @@ async fn a_commit_that_landed_though_an_error_was_reported_is_found_by_its_id() 
 }
 
 #[tokio::test]
+async fn a_commit_that_is_there_but_not_durable_is_no_success() {
+    let (lab, store) = faulty_lab().await;
+    let handle = lab.open().await;
+    store.fail_next_entry(EntryFault::Written);
+    store.fail_syncs(2);
+    assert!(matches!(handle.append(append(100..105)).await, Err(TableError::Storage { .. })));
+    assert!(matches!(handle.probe().await, Err(TableError::Storage { .. })));
+    assert_eq!(handle.state().borrow().positions, at(0, 100));
+    assert_eq!(lab.data_files().len(), 1, "its file may be part of the table");
+    handle.probe().await.unwrap();
+    assert_eq!(handle.state().borrow().positions, at(0, 105));
+    store.fail_syncs(1);
+    assert!(matches!(
+        lab.warehouse.create(lab.new_table()).await,
+        Err(TableError::Storage { .. })
+    ));
+    handle.append(append(105..107)).await.unwrap();
+    handle.close().await;
+    assert_eq!(lab.foreign_ids().await, (100..107).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn a_commit_that_failed_leaves_nothing_and_can_be_made_again() {
     let (lab, store) = faulty_lab().await;
     let handle = lab.open().await;

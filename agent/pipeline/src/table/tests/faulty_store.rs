@@ -28,6 +28,7 @@ pub(super) struct FaultyStore {
     unreadable_looks: AtomicUsize,
     failing_creates: AtomicUsize,
     failing_lists: AtomicUsize,
+    failing_syncs: AtomicUsize,
     reads: AtomicUsize,
     opens: AtomicUsize,
     unsynced: bool,
@@ -51,6 +52,7 @@ impl FaultyStore {
             unreadable_looks: AtomicUsize::new(0),
             failing_creates: AtomicUsize::new(0),
             failing_lists: AtomicUsize::new(0),
+            failing_syncs: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
             opens: AtomicUsize::new(0),
         }
@@ -73,6 +75,10 @@ impl FaultyStore {
 
     pub(super) fn fail_lists(&self, count: usize) {
         self.failing_lists.store(count, Ordering::SeqCst);
+    }
+
+    pub(super) fn fail_syncs(&self, count: usize) {
+        self.failing_syncs.store(count, Ordering::SeqCst);
     }
 
     /// Files read since the last call.
@@ -129,6 +135,13 @@ impl TableStore for FaultyStore {
 
     fn create_folder(&self, folder: &str) -> io::Result<()> {
         self.inner.create_folder(folder)
+    }
+
+    fn sync_folder(&self, folder: &str) -> io::Result<()> {
+        if Self::count_down(&self.failing_syncs) {
+            return Err(io::Error::other("the disk does not answer"));
+        }
+        self.inner.sync_folder(folder)
     }
 
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome> {

@@ -177,6 +177,32 @@ async fn rows_deleted_or_rewritten_by_others_stay_so_and_the_sums_follow() {
 }
 
 #[tokio::test]
+async fn rows_that_a_deletion_vector_hides_do_not_count() {
+    let lab = Lab::with_table().await;
+    let handle = lab.open().await;
+    handle.append(append(100..110)).await.unwrap();
+    let add = lab.entry(1).into_iter().find_map(|action| action.add).unwrap();
+    let mut hidden = serde_json::to_value(&add).unwrap();
+    hidden["deletionVector"] =
+        json!({"storageType": "u", "pathOrInlineDv": "vBn[lx{q8@P<9BNH/isA", "offset": 1, "sizeInBytes": 36, "cardinality": 4});
+    let features = json!(["deletionVectors"]);
+    lab.write_foreign(
+        2,
+        &[
+            json!({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}}),
+            json!({"remove": {"path": add.path, "deletionTimestamp": 5, "dataChange": true}}),
+            json!({"add": hidden}),
+        ],
+    );
+    handle.probe().await.unwrap();
+    assert_eq!(handle.state().borrow().totals.rows, 6);
+    handle.append(append(110..112)).await.unwrap();
+    handle.close().await;
+    lab.checkpoint(3, 0);
+    assert_eq!(lab.load(0).snapshot.totals.rows, 8);
+}
+
+#[tokio::test]
 async fn a_dropped_table_is_gone_and_gets_nothing_more() {
     let lab = Lab::with_table().await;
     let handle = lab.open().await;
