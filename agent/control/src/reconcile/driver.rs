@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::task::{JoinError, JoinSet};
+use tokio::task::{self, JoinSet};
 use tokio::time::Instant;
 
 use super::Shared;
 use super::steps::{self, Next};
 use crate::limits::{LOOK_AGAIN_AFTER, RUNS_AT_ONCE_MAX, TRASH_PURGE_INTERVAL};
+use crate::store::StoreError;
 
 /// Streams that were woken. Waking twice is waking once, so this never holds more than there are streams.
 #[derive(Default)]
@@ -43,7 +44,7 @@ struct Entry {
 /// Runs until the shared token is cancelled, then until the runs that were on have ended.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut schedule = Schedule::default();
-    let mut runs = JoinSet::new();
+    let mut runs = Runs::default();
     // At most one, beside the runs: a table of a week has hundreds of thousands of files.
     let mut purge = JoinSet::new();
     let mut next_purge = Instant::now();
@@ -71,27 +72,22 @@ pub(super) async fn run(shared: Arc<Shared>) {
             purge.spawn(async move { purge_trash(&shared).await });
             next_purge = now + TRASH_PURGE_INTERVAL;
         }
-        for uid in schedule.begin_due(RUNS_AT_ONCE_MAX - runs.len()) {
+        for uid in schedule.begin_due(RUNS_AT_ONCE_MAX - runs.tasks.len()) {
             let shared = shared.clone();
-            runs.spawn(async move {
-                // A task of its own, so that a panic costs one run and says whose it was.
-                let steps = tokio::spawn({
-                    let (shared, uid) = (shared, uid.clone());
-                    async move { steps::run(&shared, &uid).await }
-                });
-                (uid, steps.await)
-            });
+            runs.start(uid.clone(), async move { steps::run(&shared, &uid).await });
         }
         let wake_at = [
             (!know_all).then_some(next_listing),
             may_purge.then_some(next_purge),
-            schedule.next_due().filter(|_| runs.len() < RUNS_AT_ONCE_MAX),
+            schedule.next_due().filter(|_| runs.tasks.len() < RUNS_AT_ONCE_MAX),
         ];
         let wake_at = wake_at.into_iter().flatten().min().unwrap_or(now + LOOK_AGAIN_AFTER);
         tokio::select! {
             () = shared.stopping.cancelled() => break,
             () = shared.wakeups.notify.notified() => shared.wakeups.take().iter().for_each(|uid| schedule.wake(uid)),
-            Some(joined) = runs.join_next() => finish_run(&shared, &mut schedule, joined),
+            Some((uid, next)) = runs.next_finished() => {
+                schedule.end(&uid, next, |failures| shared.settings.backoff.wait(failures, random()));
+            }
             Some(joined) = purge.join_next() => {
                 if let Err(error) = joined {
                     tracing::error!(%error, "purging the trash panicked");
@@ -102,31 +98,43 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
     // What is left in the trash is purged after the next start.
     purge.shutdown().await;
-    while runs.join_next().await.is_some() {}
+    while runs.next_finished().await.is_some() {}
 }
 
-type FinishedRun = (String, Result<Result<Next, crate::store::StoreError>, JoinError>);
+/// The runs that are on. Whose a task is lies beside it, so that a panic costs one run and the stream gets another.
+#[derive(Default)]
+struct Runs {
+    tasks: JoinSet<Result<Next, StoreError>>,
+    uids: HashMap<task::Id, String>,
+}
 
-fn finish_run(shared: &Shared, schedule: &mut Schedule, joined: Result<FinishedRun, JoinError>) {
-    let (uid, result) = match joined {
-        Ok(finished) => finished,
-        Err(error) => {
-            tracing::error!(%error, "reconciler run was lost");
-            return;
+impl Runs {
+    fn start(&mut self, uid: String, steps: impl Future<Output = Result<Next, StoreError>> + Send + 'static) {
+        self.uids.insert(self.tasks.spawn(steps).id(), uid);
+    }
+
+    /// Waits for the next run to end; nothing if none is on. May be dropped while it waits.
+    async fn next_finished(&mut self) -> Option<(String, Next)> {
+        loop {
+            let (id, result) = match self.tasks.join_next_with_id().await? {
+                Ok((id, result)) => (id, Ok(result)),
+                Err(error) => (error.id(), Err(error)),
+            };
+            let Some(uid) = self.uids.remove(&id) else { continue };
+            let next = match result {
+                Ok(Ok(next)) => next,
+                Ok(Err(error)) => {
+                    tracing::error!(stream.uid = %uid, %error, "failed to reconcile stream");
+                    Next::Retry
+                }
+                Err(error) => {
+                    tracing::error!(stream.uid = %uid, %error, "reconciling a stream panicked");
+                    Next::Retry
+                }
+            };
+            return Some((uid, next));
         }
-    };
-    let next = match result {
-        Ok(Ok(next)) => next,
-        Ok(Err(error)) => {
-            tracing::error!(stream.uid = %uid, %error, "failed to reconcile stream");
-            Next::Retry
-        }
-        Err(error) => {
-            tracing::error!(stream.uid = %uid, %error, "reconciling a stream panicked");
-            Next::Retry
-        }
-    };
-    schedule.end(&uid, next, |failures| shared.settings.backoff.wait(failures, random()));
+    }
 }
 
 async fn purge_trash(shared: &Shared) {
@@ -290,6 +298,20 @@ mod tests {
         let ended = tokio::time::timeout(Duration::from_secs(10), reconciler.shut_down()).await;
         ended.expect("the purge should not hold the agent up");
         assert_eq!(engine.purges.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn a_run_that_ends_in_whatever_way_is_known_by_its_stream() {
+        let mut runs = Runs::default();
+        runs.start("panicked".into(), async { panic!("made to fail") });
+        runs.start("settled".into(), async { Ok(Next::Settled) });
+        runs.start("cancelled".into(), std::future::pending());
+        let mut ended = HashMap::from([runs.next_finished().await.unwrap(), runs.next_finished().await.unwrap()]);
+        runs.tasks.abort_all();
+        ended.extend([runs.next_finished().await.unwrap()]);
+        let expected = [("panicked", Next::Retry), ("settled", Next::Settled), ("cancelled", Next::Retry)];
+        assert_eq!(ended, expected.map(|(uid, next)| (uid.to_owned(), next)).into());
+        assert!(runs.next_finished().await.is_none() && runs.uids.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
