@@ -49,7 +49,13 @@ pub(super) fn attribute() -> Attribute {
             Attribute::computed(
                 AttributeType::list([
                     ("number", number("From 1.")),
-                    ("schemas", Attribute::computed(schemas, "The schemas.")),
+                    (
+                        "schemas",
+                        Attribute::computed(
+                            schemas,
+                            "The schemas; null for old versions whose texts would make the answer too large.",
+                        ),
+                    ),
                     ("accept_time", text("When it was accepted, RFC 3339.")),
                     ("accepted_by", text("Who sent it.")),
                     ("digest", text("SHA-256 of the normal form.")),
