@@ -21,6 +21,7 @@ use rdkafka_sys as sys;
 use tokio::sync::Notify;
 
 use super::consumer::OpenConsumer;
+use crate::limits;
 use crate::position::PartitionId;
 
 /// What a librdkafka call answered instead of a result.
@@ -349,7 +350,7 @@ pub(crate) struct TopicDescription {
     pub(crate) partitions: Vec<i32>,
 }
 
-/// Asks the cluster for ids and partitions of topics. Ends within `timeout` and a second; may be dropped at any point.
+/// Asks the cluster for ids and partitions of topics. Ends within `timeout` and a grace; may be dropped at any point.
 pub(crate) async fn describe_topics(
     consumer: &Arc<OpenConsumer>,
     topics: &[String],
@@ -364,7 +365,7 @@ pub(crate) async fn describe_topics(
 pub(crate) type OffsetAnswers = Vec<(PartitionId, Result<i64, NativeError>)>;
 
 /// Asks each partition's leader for the first offset or the read-committed end, as the list's offsets say. Ends within
-/// `timeout` and a second; a leader that does not answer costs only its own partitions. May be dropped at any point.
+/// `timeout` and a grace; a leader that does not answer costs only its own partitions. May be dropped at any point.
 pub(crate) async fn list_offsets(
     consumer: &Arc<OpenConsumer>,
     partitions: &TopicPartitionList,
@@ -390,8 +391,8 @@ impl ClientQueue {
                 }
             }
         };
-        // The question has a timeout of its own; the second more is for its answer to be handed over.
-        let in_time = tokio::time::timeout(timeout + Duration::from_secs(1), answered).await;
+        // The question has a timeout of its own; the grace is for its answer to be handed over.
+        let in_time = tokio::time::timeout(timeout + limits::ANSWER_GRACE, answered).await;
         in_time.unwrap_or_else(|_| Err(NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__TIMED_OUT, "")))
     }
 

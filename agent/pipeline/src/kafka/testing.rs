@@ -54,6 +54,11 @@ impl Cluster {
         self.mock.broker_down(broker).expect("stopped");
     }
 
+    /// From now on the broker takes connections and questions, and answers none.
+    pub(crate) fn silence_broker(&self, broker: i32) {
+        self.mock.broker_round_trip_time(broker, DEADLINE).expect("silenced");
+    }
+
     pub(crate) fn properties(&self) -> ClientProperties {
         ClientProperties {
             bootstrap_servers: self.mock.bootstrap_servers(),

@@ -247,12 +247,20 @@ async fn a_cluster_tells_the_range_of_each_partition() {
 }
 
 #[tokio::test]
-async fn a_leader_that_is_away_hides_the_ranges_of_its_own_partitions_alone() {
+async fn a_leader_that_is_away_or_silent_hides_the_ranges_of_its_own_partitions_alone() {
+    for lose_broker in [Cluster::stop_broker, Cluster::silence_broker] {
+        check_ranges_without(lose_broker).await;
+    }
+}
+
+async fn check_ranges_without(lose_broker: fn(&Cluster, i32)) {
     let cluster = Cluster::of_brokers(2, 3);
     let lease = cluster.lease().await;
     cluster.send(2, None, Some("a"));
-    cluster.stop_broker(2);
     let partitions = [partition(0), partition(1), partition(2)];
+    let all = lease.client().available_ranges(&partitions, DEADLINE).await.expect("ranges");
+    assert_eq!(all.known.len(), 3, "the client knows the cluster: {:?}", all.untold);
+    lose_broker(&cluster, 2);
     let ranges = lease
         .client()
         .available_ranges(&partitions, Duration::from_secs(1))
