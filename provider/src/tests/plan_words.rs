@@ -76,6 +76,35 @@ async fn a_column_that_arrives_excluded_is_told_from_one_that_is_there() {
 }
 
 #[tokio::test]
+async fn what_a_change_is_goes_by_its_kind_and_not_by_its_words() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&plain_stream()).await;
+    let wider = with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER));
+    let excluded = with(wider, "/excluded_columns", json!(["value.note"]));
+    let misleading = "removed: excluded from the start";
+    for (kind, text, removed, arrives) in [
+        (v1::FindingKind::FieldRemoved, "said otherwise", true, false),
+        (v1::FindingKind::ExcludedFromTheStart, "said otherwise", false, true),
+        (v1::FindingKind::Widened, misleading, false, false),
+        (v1::FindingKind::Unspecified, misleading, false, false),
+    ] {
+        let change = v1::Finding {
+            path: "value.note".to_owned(),
+            text: text.to_owned(),
+            kinds: vec![kind.into()],
+            ..Default::default()
+        };
+        bench.agent.world().scripted_verdict = Some(v1::Verdict {
+            kind: v1::VerdictKind::InPlace.into(),
+            findings: vec![change],
+        });
+        let words = bench.plan(Some(&stored), &excluded).await.words();
+        assert_eq!(words.contains("Values No Longer Stored"), removed, "{kind:?}: {words}");
+        assert_eq!(words.contains("the table has no such column"), arrives, "{kind:?}: {words}");
+    }
+}
+
+#[tokio::test]
 async fn a_new_stream_is_said_to_start_where_its_options_say() {
     let options = "/source_config/kafka_stream_config/extra_options";
     for (config, start) in [

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::{Findings, Kind};
+use super::{FindingKind, Findings};
 use crate::path::kind;
 use crate::schema::{ParsedSchema, SchemaPath, SchemaStep, show_path};
 use crate::types::{DataType, Field};
@@ -46,7 +46,7 @@ impl<'a> Comparison<'a, '_> {
         self.findings.refuse(show_path(self.column, path), text, remedy);
     }
 
-    fn change(&mut self, path: &SchemaPath, kind: Kind, text: String) {
+    fn change(&mut self, path: &SchemaPath, kind: FindingKind, text: String) {
         self.findings.change(show_path(self.column, path), kind, text);
     }
 
@@ -116,7 +116,7 @@ impl<'a> Comparison<'a, '_> {
             }
         }
         if let Some(last) = known.last.filter(|last| *last != new) {
-            self.change(path, Kind::Retyped, format!("{last} → {new} widens"));
+            self.change(path, FindingKind::Widened, format!("{last} → {new} widens"));
         }
     }
 
@@ -141,7 +141,11 @@ impl<'a> Comparison<'a, '_> {
         let new = Names::of_fields(fields);
         for removed in fields_of(known.last).iter().filter(|old| !new.has_spelling(&old.name)) {
             path.push(SchemaStep::Field(removed.name.clone()));
-            self.change(path, Kind::Removed, "removed: its column stays and is null in new rows".into());
+            self.change(
+                path,
+                FindingKind::FieldRemoved,
+                "removed: its column stays and is null in new rows".into(),
+            );
             path.pop();
         }
     }
@@ -154,7 +158,7 @@ impl<'a> Comparison<'a, '_> {
             (None, _, None) => {
                 return self.change(
                     path,
-                    Kind::Added,
+                    FindingKind::FieldAdded,
                     format!("added, {}: null in rows that are already in the table", kind(new)),
                 );
             }
@@ -165,7 +169,7 @@ impl<'a> Comparison<'a, '_> {
         let refusals = self.findings.refusal_count();
         self.compare(path, known, new);
         if let (Some(text), true) = (added, self.findings.refusal_count() == refusals) {
-            self.change(path, Kind::Added, text.replace("{}", &kind(new)));
+            self.change(path, FindingKind::FieldAdded, text.replace("{}", &kind(new)));
         }
     }
 
@@ -180,7 +184,11 @@ impl<'a> Comparison<'a, '_> {
             (false, true) if known.last.is_some() => self.refuse(path, "optional → required tightens".into(), REMEDY_REQUIRED),
             (false, true) => self.refuse(path, "added as required".into(), REMEDY_REQUIRED),
             (true, false) if known.last.is_some() => {
-                self.change(path, Kind::Loosened, "required → optional: decodes as before".into());
+                self.change(
+                    path,
+                    FindingKind::RequirednessRelaxed,
+                    "required → optional: decodes as before".into(),
+                );
                 return true;
             }
             _ => return true,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Findings, Kind, UpdateQuestion};
+use super::{FindingKind, Findings, UpdateQuestion};
 use crate::path::{self, ColumnPath, KEY, PathError, VALUE};
 use crate::stream::{DirectSchemas, Side};
 use crate::table;
@@ -52,22 +52,24 @@ pub(super) fn judge(question: &UpdateQuestion<'_>, new_types: &SideTypes, findin
     let known = SideTypes::over(question.history);
     for path in after.iter().filter(|path| !before.contains(path)) {
         let arrives = matches!(known.resolve(path), Some(Err(_)));
-        let text = if arrives {
-            "excluded from the start: no row ever holds it"
+        let (kind, text) = if arrives {
+            (FindingKind::ExcludedFromTheStart, "excluded from the start: no row ever holds it")
         } else if before.iter().any(|outer| outer.contains(path)) {
-            "stays excluded"
+            (FindingKind::StaysExcluded, "stays excluded")
         } else {
-            "excluded from now on: null in new rows, kept in rows that are already in the table"
+            let text = "excluded from now on: null in new rows, kept in rows that are already in the table";
+            (FindingKind::ExcludedFromNowOn, text)
         };
-        findings.change(path.to_string(), Kind::Excluded, text.into());
+        findings.change(path.to_string(), kind, text.into());
     }
     for path in before.iter().filter(|path| !after.contains(path)) {
-        let text = if after.iter().any(|outer| outer.contains(path)) {
-            "stays excluded"
+        let (kind, text) = if after.iter().any(|outer| outer.contains(path)) {
+            (FindingKind::StaysExcluded, "stays excluded")
         } else {
-            "included from now on: fills in new rows, stays null in rows that are already in the table"
+            let text = "included from now on: fills in new rows, stays null in rows that are already in the table";
+            (FindingKind::IncludedFromNowOn, text)
         };
-        findings.change(path.to_string(), Kind::Included, text.into());
+        findings.change(path.to_string(), kind, text.into());
     }
     check_something_is_left(question, findings);
 }

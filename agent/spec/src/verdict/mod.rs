@@ -62,10 +62,37 @@ pub enum Verdict {
 pub struct Finding {
     /// Path in the decoded record: `value.amount`, `key`, `value.items[].sku`.
     pub path: String,
-    /// What happens there: `BIGINT → INT narrows`.
+    /// What the finding is: all that may be decided by. More than one where several things happen to a path at once, as to
+    /// a field that is added and excluded.
+    pub kinds: Vec<FindingKind>,
+    /// What happens there, for a person: `BIGINT → INT narrows`.
     pub text: String,
     /// What to do about it; empty in a change.
     pub remedy: String,
+}
+
+/// What happens to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// A reason of a refusal.
+    Incompatible,
+    /// A field appears, or one that was removed comes back.
+    FieldAdded,
+    /// A field goes: its column stays, and its values are not stored any more.
+    FieldRemoved,
+    /// INT becomes BIGINT.
+    Widened,
+    /// A required field becomes optional.
+    RequirednessRelaxed,
+    /// A column that the table has is null in new rows.
+    ExcludedFromNowOn,
+    /// A column that arrives excluded: the table never has it.
+    ExcludedFromTheStart,
+    /// The list of exclusions names it in another way, to the same effect.
+    StaysExcluded,
+    /// A column that was excluded fills in new rows.
+    IncludedFromNowOn,
 }
 
 /// Decides an update. Pure: the same question has the same answer in a plan and in an apply.
@@ -161,48 +188,37 @@ fn check_deduplication(question: &UpdateQuestion<'_>, new: &exclusions::SideType
     }
 }
 
-/// What a change does, where that matters to a later check.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Added,
-    Removed,
-    Retyped,
-    Loosened,
-    Excluded,
-    Included,
-}
-
 /// The findings so far, at most one per path and outcome.
 #[derive(Default)]
 struct Findings {
-    changes: Vec<(Kind, Finding)>,
+    changes: Vec<Finding>,
     change_by_path: HashMap<String, usize>,
     reasons: Vec<Finding>,
     refused_paths: HashSet<String>,
 }
 
 impl Findings {
-    fn change(&mut self, path: String, kind: Kind, text: String) {
+    fn change(&mut self, path: String, kind: FindingKind, text: String) {
         let known = self.change_by_path.get(&path).and_then(|index| self.changes.get_mut(*index));
-        if let Some((_, known)) = known {
+        if let Some(known) = known {
+            known.kinds.push(kind);
             known.text = format!("{}; {text}", known.text);
             return;
         }
         self.change_by_path.insert(path.clone(), self.changes.len());
-        self.changes.push((
-            kind,
-            Finding {
-                path,
-                text,
-                remedy: String::new(),
-            },
-        ));
+        self.changes.push(Finding {
+            path,
+            kinds: vec![kind],
+            text,
+            remedy: String::new(),
+        });
     }
 
     fn refuse(&mut self, path: String, text: String, remedy: &str) {
         if self.refused_paths.insert(path.clone()) {
             self.reasons.push(Finding {
                 path,
+                kinds: vec![FindingKind::Incompatible],
                 text,
                 remedy: remedy.to_owned(),
             });
@@ -215,8 +231,9 @@ impl Findings {
 
     /// A filter's text is not read here: until it is, whatever it might read must stay as it is (product part D6).
     fn refuse_what_a_filter_may_read(&mut self, filter: &str) {
-        let touched = |(kind, _): &&(Kind, Finding)| matches!(kind, Kind::Removed | Kind::Retyped);
-        let touched: Vec<Finding> = self.changes.iter().filter(touched).map(|(_, finding)| finding.clone()).collect();
+        let touches = |kind: &FindingKind| matches!(kind, FindingKind::FieldRemoved | FindingKind::Widened);
+        let touched = |change: &&Finding| change.kinds.iter().any(touches);
+        let touched: Vec<Finding> = self.changes.iter().filter(touched).cloned().collect();
         for finding in touched {
             let text = format!("{}, and the record filter `{filter}` may read it", finding.text);
             self.refuse(finding.path, text, "keep the field as it is, or make a new stream");
@@ -230,8 +247,6 @@ impl Findings {
         if self.changes.is_empty() {
             return Verdict::Unchanged;
         }
-        Verdict::InPlace {
-            changes: self.changes.into_iter().map(|(_, finding)| finding).collect(),
-        }
+        Verdict::InPlace { changes: self.changes }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use featurestore_proto::{convert, v1};
 use stream_spec::stream::{DirectSchemas, SchemaConfig, StreamSpec};
-use stream_spec::verdict::{Finding, UpdateQuestion, Verdict, verdict};
+use stream_spec::verdict::{Finding, FindingKind, UpdateQuestion, Verdict, verdict};
 use tfplugin::diagnostic::Diagnostic;
 use tfplugin::path::AttributePath;
 use tfplugin::resource::Plan;
@@ -112,7 +112,10 @@ fn changed_form(side: &str, planned: &Value) -> String {
 
 /// Fields that an update in place removes: their values are not stored any more, which a plan must not pass over.
 pub(super) fn tell_removals(changes: &[Finding], table: Option<&v1::TableStatus>, plan: &mut Plan) {
-    let removed: Vec<&Finding> = changes.iter().filter(|change| change.text.contains("removed: ")).collect();
+    let removed: Vec<&Finding> = changes
+        .iter()
+        .filter(|change| change.kinds.contains(&FindingKind::FieldRemoved))
+        .collect();
     if removed.is_empty() {
         return;
     }
@@ -149,7 +152,7 @@ pub(super) fn tell_exclusions(prior: &Value, changes: &[Finding], table: Option<
     let listed = |paths: Vec<&String>| paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
     let arrives = |path: &str| {
         let mut found = changes.iter().filter(|change| change.path == path);
-        found.any(|change| change.text.contains("excluded from the start"))
+        found.any(|change| change.kinds.contains(&FindingKind::ExcludedFromTheStart))
     };
     let (arriving, excluded): (Vec<_>, Vec<_>) = after.difference(&before).partition(|path| arrives(path));
     let (arriving, newly_excluded) = (listed(arriving), listed(excluded));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 use stream_spec::stream::{DirectSchemas, SchemaConfig, StreamSpec};
 use stream_spec::types::Field;
-use stream_spec::verdict::{Finding, UpdateQuestion, Verdict, verdict};
+use stream_spec::verdict::{Finding, FindingKind, UpdateQuestion, Verdict, verdict};
 use stream_spec::violation::Violation;
 use stream_spec::{capability, schema, table};
 
@@ -74,24 +74,32 @@ impl StreamService {
 
     fn decide_with_registry(&self, record: &StreamRecord, wanted: &StreamSpec) -> Decision {
         let declared = &record.declared;
-        let finding = |path: &str, text: String, remedy: &str| Finding {
+        let finding = |path: &str, kind: FindingKind, text: String, remedy: &str| Finding {
             path: path.into(),
+            kinds: vec![kind],
             text,
             remedy: remedy.into(),
         };
         let verdict = if declared.spec.schemas != wanted.schemas {
             let text = "the schemas of this stream come from a registry, and its kind of schemas never changes".to_owned();
+            let remedy = "register a new version, or make a new stream";
             Verdict::Refused {
-                reasons: vec![finding("schema_config", text, "register a new version, or make a new stream")],
+                reasons: vec![finding("schema_config", FindingKind::Incompatible, text, remedy)],
             }
         } else if declared.spec.excluded_columns == wanted.excluded_columns {
             Verdict::Unchanged
         } else {
             let paths = declared.spec.excluded_columns.symmetric_difference(&wanted.excluded_columns);
+            let change = |path: &String| {
+                let kind = if wanted.excluded_columns.contains(path) {
+                    FindingKind::ExcludedFromNowOn
+                } else {
+                    FindingKind::IncludedFromNowOn
+                };
+                finding(path, kind, "excluded or included from now on".into(), "")
+            };
             Verdict::InPlace {
-                changes: paths
-                    .map(|path| finding(path, "excluded or included from now on".into(), ""))
-                    .collect(),
+                changes: paths.map(change).collect(),
             }
         };
         Decision {

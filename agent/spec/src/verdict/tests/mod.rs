@@ -1,6 +1,7 @@
 //! Verdicts beyond the published cases: both sides, history, table, exclusions, and the words of each finding.
 
 mod exclusions;
+mod kinds;
 
 use super::*;
 use crate::path::VALUE;
@@ -65,6 +66,12 @@ fn shown(verdict: &Verdict) -> String {
     };
     assert!(
         findings.iter().all(|finding| finding.remedy.is_empty() == (outcome == "in place")),
+        "{findings:?}"
+    );
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding.kinds.contains(&FindingKind::Incompatible) == (outcome == "refused")),
         "{findings:?}"
     );
     findings.iter().fold(outcome.to_owned(), |lines, finding| {
@@ -266,6 +273,15 @@ fn deduplication_columns_stay() {
 
 #[test]
 fn what_a_record_filter_may_read_stays() {
+    check(
+        &Update {
+            old: r#""n":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}"#,
+            new: r#""n":{"type":"object","properties":{"x":{"type":"integer","format":"int64"}}}"#,
+            filter: Some("value.n.x > 0"),
+            ..Update::default()
+        },
+        "refused\nvalue.n.x: required → optional: decodes as before; INT → BIGINT widens, and the record filter `value.n.x > 0` may read it",
+    );
     let update = |new| Update {
         old: INT_A,
         new,
