@@ -40,6 +40,9 @@ pub struct StreamDefinition {
 pub struct EngineSettings {
     /// Folder, or URL of one, that holds every table.
     pub warehouse: String,
+    /// Id of the warehouse, where a former process learned it ([`Engine::warehouse_id`]). A folder without it is storage
+    /// trouble then, and no place where tables are gone or made.
+    pub warehouse_id: Option<String>,
     /// How often new topics and partitions are looked for, and an idle table is probed.
     pub discovery_interval: Duration,
     /// Most bytes of messages in one commit; a full batch is committed before the flush interval is over.
@@ -53,6 +56,7 @@ impl EngineSettings {
     pub fn new(warehouse: impl Into<String>) -> Self {
         Self {
             warehouse: warehouse.into(),
+            warehouse_id: None,
             discovery_interval: limits::DISCOVERY_INTERVAL,
             batch_bytes_max: limits::BATCH_BYTES_MAX,
             table_care: TableCareSettings::default(),
@@ -76,7 +80,7 @@ pub(crate) struct EngineShared {
 impl Engine {
     /// Opens the warehouse. Contacts no source.
     pub fn new(settings: EngineSettings, resolver: SharedResolver) -> Result<Arc<Self>, PipelineError> {
-        let warehouse = Warehouse::open(&settings.warehouse)?;
+        let warehouse = Warehouse::open(&settings.warehouse, settings.warehouse_id.clone())?;
         let shared = EngineShared {
             settings,
             resolver,
@@ -123,6 +127,11 @@ impl Engine {
     /// Deletes tables that have been in the trash longer than `older_than`; returns their uids.
     pub async fn purge_trash(&self, older_than: Duration) -> Result<Vec<String>, TableError> {
         self.shared.warehouse.purge_trash(older_than).await
+    }
+
+    /// The warehouse's id, once it is known: for whoever remembers it over restarts. Looks at no storage.
+    pub fn warehouse_id(&self) -> Option<&str> {
+        self.shared.warehouse.known_id()
     }
 
     /// Where a table is, for people and readers.

@@ -66,7 +66,7 @@ mod tests {
     #[tokio::test]
     async fn a_table_that_stays_open_is_refused_after_a_while_and_then_forgotten() {
         let store: Arc<dyn TableStore> = Arc::new(LocalStore::new("nowhere".into()));
-        let files = TableFiles::new(Arc::clone(&store), WarehouseMark::new(store), "t".into(), "a.b.t".into());
+        let files = TableFiles::new(Arc::clone(&store), WarehouseMark::new(store, None), "t".into(), "a.b.t".into());
         let tables = OpenTables {
             wait: Duration::from_millis(1),
             ..OpenTables::default()

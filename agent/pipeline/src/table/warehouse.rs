@@ -36,19 +36,25 @@ pub struct Warehouse {
 }
 
 impl Warehouse {
-    /// Opens a local folder, by path or `file://` URL; any other scheme is refused.
-    pub fn open(url_or_path: &str) -> Result<Self, TableError> {
-        Ok(Self::with_store(Arc::new(LocalStore::new(local_folder(url_or_path)?))))
+    /// Opens a local folder, by path or `file://` URL; any other scheme is refused. `known_id` is the id that a former process
+    /// saw: what is there counts only with that id.
+    pub fn open(url_or_path: &str, known_id: Option<String>) -> Result<Self, TableError> {
+        Ok(Self::with_store(Arc::new(LocalStore::new(local_folder(url_or_path)?)), known_id))
     }
 
     /// A warehouse on that store.
-    pub(super) fn with_store(store: Arc<dyn TableStore>) -> Self {
+    pub(super) fn with_store(store: Arc<dyn TableStore>, known_id: Option<String>) -> Self {
         Self {
-            mark: WarehouseMark::new(Arc::clone(&store)),
+            mark: WarehouseMark::new(Arc::clone(&store), known_id),
             store,
             care_jobs: Arc::new(Semaphore::new(CARE_JOBS)),
             open_tables: OpenTables::default(),
         }
+    }
+
+    /// The warehouse's id, from its first sight on: by the first table's creation at the latest. Looks at no storage.
+    pub fn known_id(&self) -> Option<&str> {
+        self.mark.known()
     }
 
     /// Where a table is, for people and readers.

@@ -1,7 +1,7 @@
 //! The mark of a warehouse: a file in its root with a random id that says which warehouse it is.
 //!
-//! A folder that is not mounted looks like one whose tables were dropped. Invariant: once the warehouse is known, a table
-//! counts as gone or altered only while the mark is there.
+//! A folder that is not mounted looks like one whose tables were dropped. Invariant: once the warehouse is known, be it
+//! from a former process, a table counts as gone or altered only while the mark is there.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,21 +11,30 @@ use super::store::{EntryOutcome, TableStore};
 /// The file in the root. Names of catalogs do not start so.
 pub(super) const MARK: &str = "_featurestore_warehouse";
 
+/// What to do where the folder is not the warehouse that is known.
+const REMEDY: &str = "mount the warehouse, or start the agent with the right `--warehouse`; \
+    if a new warehouse is meant, start with a new data folder (`--data-dir`) too";
+
 /// What this process knows of its warehouse.
 #[derive(Clone, Debug)]
 pub(super) struct WarehouseMark {
     store: Arc<dyn TableStore>,
-    /// The id, from its first sight on. Whoever remembers it over restarts begins with it here.
+    /// The id, from its first sight on, or from the start where a former process saw it.
     known: Arc<OnceLock<String>>,
 }
 
 impl WarehouseMark {
-    /// The mark in the root of that store, not yet looked at.
-    pub(super) fn new(store: Arc<dyn TableStore>) -> Self {
+    /// The mark in the root of that store, not yet looked at; `known` is the id where a former process saw it.
+    pub(super) fn new(store: Arc<dyn TableStore>, known: Option<String>) -> Self {
         Self {
             store,
-            known: Arc::default(),
+            known: Arc::new(known.map(OnceLock::from).unwrap_or_default()),
         }
+    }
+
+    /// The id, if it is known by now. Looks at no storage.
+    pub(super) fn known(&self) -> Option<&str> {
+        self.known.get().map(String::as_str)
     }
 
     /// Fails unless the warehouse is there and the one that is known. One without a mark that was never known is new: it is
@@ -38,7 +47,9 @@ impl WarehouseMark {
             (None, None) => Ok(()),
             (None, Some(known)) => Err(failed(
                 table,
-                format!("`{root}` is missing or not mounted: it has no file `{MARK}` with the warehouse's id `{known}`; bring it back"),
+                format!(
+                    "`{root}` is missing or not mounted: it has no file `{MARK}`, and the warehouse's id there was `{known}`; {REMEDY}"
+                ),
             )),
             (Some(found), _) => {
                 let known = self.known.get_or_init(|| found.clone());
@@ -47,7 +58,7 @@ impl WarehouseMark {
                 }
                 Err(failed(
                     table,
-                    format!("`{root}` is another warehouse: its id in `{MARK}` is `{found}`, it was `{known}`; bring the former one back"),
+                    format!("`{root}` is another warehouse: its id in `{MARK}` is `{found}`, it was `{known}`; {REMEDY}"),
                 ))
             }
         }

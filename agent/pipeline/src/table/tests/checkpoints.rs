@@ -72,7 +72,7 @@ async fn checkpoints_build_on_each_other_through_removals_and_come_by_themselves
 async fn reopening_reads_as_many_files_after_2000_commits_as_after_100() {
     let mut lab = Lab::new();
     let store = FaultyStore::unsynced(lab.local_store());
-    lab.warehouse = Warehouse::with_store(Arc::clone(&store) as Arc<_>);
+    lab.warehouse = Warehouse::with_store(Arc::clone(&store) as Arc<_>, None);
     lab.warehouse.create(lab.new_table()).await.unwrap();
     let settings = TableCareSettings {
         checkpoint_every_commits: 50,
@@ -99,7 +99,7 @@ async fn reopening_reads_as_many_files_after_2000_commits_as_after_100() {
 async fn a_commit_reads_no_file_whatever_the_age_of_the_table() {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());
-    lab.warehouse = Warehouse::with_store(Arc::clone(&store) as Arc<_>);
+    lab.warehouse = Warehouse::with_store(Arc::clone(&store) as Arc<_>, None);
     lab.warehouse.create(lab.new_table()).await.unwrap();
     let handle = lab.open().await;
     move_position(&handle, 101..=200).await;

@@ -77,7 +77,7 @@ async fn a_compaction_of_which_an_input_was_removed_is_dropped() {
 async fn a_removal_that_could_not_be_read_at_first_does_not_bring_rows_back() {
     let (mut lab, mut table, job) = compaction_of_ten().await;
     let store = FaultyStore::new(lab.local_store());
-    lab.warehouse = Warehouse::with_store(store.clone());
+    lab.warehouse = Warehouse::with_store(store.clone(), None);
     let again = CareJob::due(&table, &settings_of_ten(), |kind| kind == CareKind::Compact).unwrap();
     let first = lab.entry(1).into_iter().find_map(|action| action.add).unwrap();
     for (job, fails) in [(job, true), (again, false)] {

@@ -10,7 +10,7 @@ use crate::table::{TableError, Warehouse};
 async fn faulty_lab() -> (Lab, Arc<FaultyStore>) {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());
-    lab.warehouse = Warehouse::with_store(store.clone());
+    lab.warehouse = Warehouse::with_store(store.clone(), None);
     lab.warehouse.create(lab.new_table()).await.unwrap();
     (lab, store)
 }
@@ -109,7 +109,7 @@ async fn a_full_disk_while_rows_are_written_leaves_the_table_as_it_was() {
 async fn version_0_whose_answer_was_lost_is_the_table() {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());
-    lab.warehouse = Warehouse::with_store(store.clone());
+    lab.warehouse = Warehouse::with_store(store.clone(), None);
     store.fail_next_entry(EntryFault::NotWritten);
     assert!(matches!(
         lab.warehouse.create(lab.new_table()).await,

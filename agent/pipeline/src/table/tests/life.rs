@@ -264,11 +264,11 @@ fn other_schemes_than_a_local_folder_are_refused_with_the_reason() {
         ("", "is empty"),
         ("file://host/x", "no local folder"),
     ] {
-        let error = Warehouse::open(url).unwrap_err().to_string();
+        let error = Warehouse::open(url, None).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let name = TableName::parse("a.b.c").unwrap();
-    let locations = ["/w", "file:///w"].map(|url| Warehouse::open(url).unwrap().location(&name));
+    let locations = ["/w", "file:///w"].map(|url| Warehouse::open(url, None).unwrap().location(&name));
     assert_eq!(locations, ["/w/a/b/c", "/w/a/b/c"]);
 }
 

@@ -67,7 +67,7 @@ async fn a_foreign_writer_that_is_faster_only_delays_our_commits() {
 async fn a_second_agent_on_the_table_stops_the_first_and_no_row_is_there_twice() {
     let lab = Lab::with_table().await;
     let first = lab.open().await;
-    let elsewhere = Warehouse::open(lab.folder.path().to_str().unwrap()).unwrap();
+    let elsewhere = Warehouse::open(lab.folder.path().to_str().unwrap(), None).unwrap();
     let second = elsewhere.open_table(&lab.name, UID, super::support::quiet()).await.unwrap();
     second.append(append(100..105)).await.unwrap();
     let error = first.append(append(100..103)).await.unwrap_err();

@@ -30,7 +30,7 @@ pub(super) struct Lab {
 impl Lab {
     pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let warehouse = Warehouse::open(folder.path().to_str().unwrap()).unwrap();
+        let warehouse = Warehouse::open(folder.path().to_str().unwrap(), None).unwrap();
         Self {
             folder,
             warehouse,
