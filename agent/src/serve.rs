@@ -46,8 +46,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let store: Arc<dyn Store> = sqlite.clone();
     let connection_changes = Arc::new(ConnectionChanges::default());
     let resolver = Arc::new(StoreResolver::new(store.clone(), connection_changes.clone()));
-    let engine = Engine::new(engine_settings(&config), resolver).context("cannot open the warehouse")?;
-    let engine = Arc::new(LocalEngine::new(engine));
+    let mut settings = engine_settings(&config);
+    settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;
+    let engine = Engine::new(settings, resolver).context("cannot open the warehouse")?;
+    let engine = Arc::new(LocalEngine::new(engine, store.clone()));
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;

@@ -15,6 +15,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     what_is_observed_does_not_touch_what_is_declared(&store).await;
     lists_are_ordered_and_bounded(&store).await;
     a_connection_in_use_stays(&store).await;
+    the_first_warehouse_is_the_one(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -30,7 +31,8 @@ async fn everything<S: Store>(store: &S) -> String {
     };
     let streams = store.list_streams(&parent, None, 100).await.unwrap();
     let connections = store.list_connections(None, 100).await.unwrap();
-    format!("{:?} {streams:#?} {connections:#?}", store.stream_uids().await.unwrap())
+    let (uids, warehouse) = (store.stream_uids().await.unwrap(), store.warehouse_id().await.unwrap());
+    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?}")
 }
 
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {
@@ -182,6 +184,14 @@ async fn a_connection_in_use_stays<S: Store>(store: &S) {
     );
     assert_eq!(store.connection(&name("kafka")).await.unwrap(), None);
     assert!(store.insert_connection(&connection("kafka")).await.unwrap());
+}
+
+async fn the_first_warehouse_is_the_one<S: Store>(store: &S) {
+    assert_eq!(store.warehouse_id().await.unwrap(), None);
+    for id in ["w1", "w1", "w2"] {
+        store.remember_warehouse(id).await.unwrap();
+        assert_eq!(store.warehouse_id().await.unwrap().as_deref(), Some("w1"), "after {id}");
+    }
 }
 
 async fn forgetting_frees_name_and_table<S: Store>(store: &S) {

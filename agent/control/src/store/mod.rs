@@ -110,7 +110,7 @@ pub struct Parent {
     pub schema: Option<String>,
 }
 
-/// Durable state of streams and connections. Every method is atomic and durable when it returns; cancelling a call leaves
+/// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
 /// it either done or not done.
 #[async_trait]
 pub trait Store: Send + Sync + 'static {
@@ -158,6 +158,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// Streams that use a connection, in order of their names, at most `limit`.
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError>;
+
+    /// Id of the warehouse that the streams' tables are in, once one was seen there.
+    async fn warehouse_id(&self) -> Result<Option<String>, StoreError>;
+
+    /// Remembers the warehouse's id. The first one stays: another warehouse is another agent's.
+    async fn remember_warehouse(&self, id: &str) -> Result<(), StoreError>;
 
     /// Whether the store answers at all.
     async fn check(&self) -> Result<(), StoreError>;

@@ -75,6 +75,12 @@ impl Store for FaultyStore {
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError> {
         self.inner.streams_on_connection(name, limit).await
     }
+    async fn warehouse_id(&self) -> Result<Option<String>, StoreError> {
+        self.inner.warehouse_id().await
+    }
+    async fn remember_warehouse(&self, id: &str) -> Result<(), StoreError> {
+        self.inner.remember_warehouse(id).await
+    }
     async fn check(&self) -> Result<(), StoreError> {
         self.inner.check().await
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::store::StoreError;
 
 /// Step `n` (from 0) makes version `n + 1`.
-const STEPS: [&str; 1] = [
+const STEPS: [&str; 2] = [
     // What is looked up or must be unique has columns of its own; everything else is a payload with a format version.
     "CREATE TABLE connections (
         name TEXT PRIMARY KEY NOT NULL,
@@ -29,6 +29,11 @@ const STEPS: [&str; 1] = [
     ) STRICT;
     CREATE INDEX streams_by_parent ON streams (catalog, schema, name);
     CREATE INDEX streams_by_connection ON streams (connection_name, name) WHERE connection_name IS NOT NULL;",
+    // What is true of the agent as a whole, a row for each.
+    "CREATE TABLE facts (
+        name TEXT PRIMARY KEY NOT NULL,
+        value TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;",
 ];
 
 /// The version that this agent writes.

@@ -1,10 +1,11 @@
 //! The embedded database: SQLite in WAL mode with full synchronisation, behind one thread of its own.
 //!
-//! This file owns the thread, the file and its settings; statements are in `streams.rs` and `connections.rs`, the schema
-//! and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
+//! This file owns the thread, the file and its settings; statements are in `streams.rs`, `connections.rs` and
+//! `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
 //! a job that was answered is on disk.
 
 mod connections;
+mod facts;
 mod migrations;
 mod streams;
 #[cfg(test)]
@@ -262,6 +263,18 @@ impl Store for SqliteStore {
         let name = name.clone();
         self.run("list a connection's streams", move |transaction| {
             streams::on_connection(transaction, name.as_str(), limit)
+        })
+        .await
+    }
+
+    async fn warehouse_id(&self) -> Result<Option<String>, StoreError> {
+        self.run("read the warehouse's id", facts::warehouse_id).await
+    }
+
+    async fn remember_warehouse(&self, id: &str) -> Result<(), StoreError> {
+        let id = id.to_owned();
+        self.run("write the warehouse's id", move |transaction| {
+            facts::remember_warehouse(transaction, &id)
         })
         .await
     }

@@ -28,6 +28,9 @@ fn fixture(version: i64) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/agent-v{version}.db"))
 }
 
+/// What the fixtures hold from version 2 on.
+const WAREHOUSE_ID: &str = "0b6c8a52-6a0e-4c55-9a1e-3f4d5c6b7a89";
+
 /// What the fixtures hold.
 fn observed() -> ObservedStream {
     ObservedStream {
@@ -61,6 +64,7 @@ async fn write_fixture(path: &Path) {
     store.insert_connection(&connection("kafka")).await.unwrap();
     store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
     store.observe_stream("u1", &observed()).await.unwrap();
+    store.remember_warehouse(WAREHOUSE_ID).await.unwrap();
     store.close().await;
     // One file, without the log beside it.
     Connection::open(path)
@@ -89,6 +93,11 @@ async fn a_database_of_every_version_is_read() {
         assert_eq!(
             store.list_connections(None, 9).await.unwrap(),
             [connection("kafka")],
+            "version {version}"
+        );
+        assert_eq!(
+            store.warehouse_id().await.unwrap().as_deref(),
+            (version >= 2).then_some(WAREHOUSE_ID),
             "version {version}"
         );
         store.close().await;
