@@ -39,7 +39,7 @@ bench: setup ## CPU-seconds per million records, and the provider's handshake ti
 
 .PHONY: soak
 soak: setup build ## The long version of the crash test (SOAK_KILLS, default 250)
-	E2E_KILLS=$${SOAK_KILLS:-250} cargo test $(CARGO_FLAGS) -p e2e --test e2e -- crash --nocapture
+	E2E_KILLS=$${SOAK_KILLS:-250} cargo test $(CARGO_FLAGS) --workspace --test e2e -- crash --nocapture
 
 .PHONY: deny
 deny: ## Licences and bans of every dependency

@@ -9,6 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use crate::api::Api;
+use crate::failpoints::Failpoints;
 use crate::limits::{AGENT_READY, AGENT_STOP};
 use crate::paths::{binary, discard, fresh_folder};
 use crate::spawn::{signal, spawn};
@@ -79,10 +80,21 @@ impl Agent {
         self.folder.join("warehouse")
     }
 
+    /// Its points of failure.
+    #[must_use]
+    pub fn failpoints(&self) -> Failpoints {
+        Failpoints::new(self.folder.join("failpoints"))
+    }
+
     /// Everything that all lives of this agent wrote to standard error.
     #[must_use]
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// True once the process has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        self.process.as_mut().is_none_or(|process| process.try_wait().unwrap().is_some())
     }
 
     /// Kills it without warning, as a power cut would.
@@ -131,6 +143,7 @@ fn launch(folder: &Path, listen: &str, flags: &[String]) -> (Child, String) {
         .arg("--warehouse")
         .arg(folder.join("warehouse"))
         .args(flags)
+        .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log);

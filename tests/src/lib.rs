@@ -11,6 +11,7 @@
 pub mod agent;
 pub mod api;
 pub mod config;
+pub mod failpoints;
 pub mod kafka;
 pub mod limits;
 pub mod paths;

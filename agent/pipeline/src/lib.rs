@@ -7,6 +7,7 @@
 pub mod connection;
 pub mod engine;
 pub mod error;
+pub mod failpoint;
 mod kafka;
 pub mod limits;
 pub mod position;

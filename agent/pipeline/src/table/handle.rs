@@ -13,6 +13,7 @@ use super::log::actions::Add;
 use super::store::table_files::TableFiles;
 use super::write::DataFileWriter;
 use super::{Append, Switch, TableError, TableState, schema};
+use crate::failpoint::{self, Point};
 
 /// An open table. Appends are made one after another; dropping the future of a call does not undo a commit that was asked for.
 ///
@@ -92,6 +93,8 @@ impl TableHandle {
         let columns = self.state.borrow().columns.clone();
         let target = self.target_file_bytes;
         let work = move || {
+            let at = |point| failpoint::pass(point).map_err(|error| files.failed("writing rows", error));
+            at(Point::AppendBeforeFile)?;
             let schema = schema::arrow_schema(&columns);
             let mut writer = DataFileWriter::new(&files, &columns, std::sync::Arc::clone(&schema), target, true);
             for batch in &batches {
@@ -99,7 +102,9 @@ impl TableHandle {
                     .map_err(|error| files.internal(format!("rows do not fit the table: {error}")))?;
                 writer.write(&rows)?;
             }
-            writer.finish()
+            let adds = writer.finish()?;
+            at(Point::AppendAfterFile)?;
+            Ok(adds)
         };
         let broke_off = |error| self.files.internal(format!("writing rows broke off: {error}"));
         tokio::task::spawn_blocking(work).await.map_err(broke_off)?

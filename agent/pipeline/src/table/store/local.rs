@@ -14,6 +14,7 @@ use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::{EntryOutcome, FileFacts, Listed, MoveOutcome, NewFile, RandomRead, TableStore};
+use crate::failpoint::{self, Point};
 use crate::table::limits::LOG_FILE_BYTES_MAX;
 
 /// Mode of new files, before the process's mask.
@@ -180,6 +181,7 @@ impl TableStore for LocalStore {
         {
             return Ok(EntryOutcome::PreviousChanged);
         }
+        failpoint::pass(Point::CommitBeforeEntry)?;
         let temporary = temporary_name(name);
         let linked = link_new_file(&log, &temporary, name, bytes);
         // The temporary name has done its work either way; a left-over one is swept later.
@@ -190,6 +192,7 @@ impl TableStore for LocalStore {
             Err(error) => return Err(error.into()),
         }
         unlinked?;
+        failpoint::pass(Point::CommitAfterEntry)?;
         rustix::fs::fsync(&log)?;
         match entry_facts(&log, name)? {
             Some(facts) => Ok(EntryOutcome::Written(facts)),
