@@ -34,14 +34,121 @@ macro_rules! points {
 }
 
 points! {
+    /// A data file, checkpoint, hint or marker is complete and durable under a temporary name.
+    FileBeforeName = "file.before_name",
+    /// Such a file has its name, and its folder is not yet synced.
+    FileAfterName = "file.after_name",
+
+    /// A new warehouse is about to get its mark.
+    MarkBeforeEntry = "mark.before_entry",
+    /// The mark is there, and nobody remembers it yet.
+    MarkAfterEntry = "mark.after_entry",
+    /// A new table's folder is about to be made.
+    CreateBeforeFolder = "create.before_folder",
+    /// The folder is there, and no log.
+    CreateAfterFolder = "create.after_folder",
+    /// Version 0 is about to be written.
+    CreateBeforeEntry = "create.before_entry",
+    /// Version 0 is there, and the store does not know.
+    CreateAfterEntry = "create.after_entry",
+
     /// The rows of a batch are about to be written to a data file.
     AppendBeforeFile = "append.before_file",
     /// A batch's data file is durable, and no commit names it.
     AppendAfterFile = "append.after_file",
-    /// A log entry is about to be linked.
+    /// A batch's commit is about to be made.
+    AppendBeforeCommit = "append.before_commit",
+    /// A batch's commit is durable, and nobody was told.
+    AppendAfterCommit = "append.after_commit",
+    /// A new definition's commit is about to be made.
+    SwitchBeforeCommit = "switch.before_commit",
+    /// A new definition's commit is durable, and nobody was told.
+    SwitchAfterCommit = "switch.after_commit",
+
+    /// A log entry of any kind is about to be written.
     CommitBeforeEntry = "commit.before_entry",
+    /// A log entry is durable under a temporary name.
+    CommitAfterTemporary = "commit.after_temporary",
     /// A log entry is linked, and its folder is not yet synced.
     CommitAfterEntry = "commit.after_entry",
+
+    /// Small files are about to be put together.
+    CompactBeforeFiles = "compact.before_files",
+    /// The files that hold their rows are durable, and no commit names them.
+    CompactAfterFiles = "compact.after_files",
+    /// A compaction's commit is about to be made.
+    CompactBeforeCommit = "compact.before_commit",
+    /// A compaction's commit is durable.
+    CompactAfterCommit = "compact.after_commit",
+
+    /// A checkpoint is about to be written.
+    CheckpointBeforeFile = "checkpoint.before_file",
+    /// A data file whose removal is older than the history is about to be deleted.
+    CheckpointBeforeDelete = "checkpoint.before_delete",
+    /// That file is gone, and the log still has its removal.
+    CheckpointAfterDelete = "checkpoint.after_delete",
+    /// A checkpoint is there, and `_last_checkpoint` does not name it.
+    CheckpointAfterFile = "checkpoint.after_file",
+    /// `_last_checkpoint` names the new checkpoint.
+    CheckpointAfterHint = "checkpoint.after_hint",
+    /// A log entry older than the history is about to be deleted.
+    CleanupBeforeEntry = "cleanup.before_entry",
+    /// One such entry is gone, others are not.
+    CleanupAfterEntry = "cleanup.after_entry",
+    /// A checkpoint that nothing needs is about to be deleted.
+    CleanupBeforeCheckpoint = "cleanup.before_checkpoint",
+    /// That checkpoint is gone.
+    CleanupAfterCheckpoint = "cleanup.after_checkpoint",
+    /// A file that no commit names is about to be deleted.
+    OrphanBeforeDelete = "orphan.before_delete",
+    /// That file is gone.
+    OrphanAfterDelete = "orphan.after_delete",
+
+    /// A deleted stream's table is about to get the time of its deletion.
+    TrashBeforeMarker = "trash.before_marker",
+    /// The time is in the table, and the table at its name.
+    TrashAfterMarker = "trash.after_marker",
+    /// The table is in the trash.
+    TrashAfterMove = "trash.after_move",
+    /// A table is about to come back from the trash.
+    RestoreBeforeMove = "restore.before_move",
+    /// The table is at its name, with the time of its deletion inside.
+    RestoreAfterMove = "restore.after_move",
+    /// The table is back as it was.
+    RestoreAfterMarker = "restore.after_marker",
+    /// A table's time in the trash is over.
+    PurgeBeforeMove = "purge.before_move",
+    /// Nothing can bring the table back, and all its files are there.
+    PurgeAfterMove = "purge.after_move",
+    /// One of its files is about to be deleted.
+    PurgeBeforeFile = "purge.before_file",
+    /// The table's folder is gone.
+    PurgeAfterDelete = "purge.after_delete",
+
+    /// The agent's store is about to take a new stream.
+    StoreBeforeInsert = "store.before_insert",
+    /// It has the stream, and the caller was not told.
+    StoreAfterInsert = "store.after_insert",
+    /// The store is about to take a change, or a deletion, of what is declared.
+    StoreBeforeDeclare = "store.before_declare",
+    /// It has the change, and the caller was not told.
+    StoreAfterDeclare = "store.after_declare",
+    /// The store is about to take what the reconciler saw or did.
+    StoreBeforeObserve = "store.before_observe",
+    /// It has it.
+    StoreAfterObserve = "store.after_observe",
+    /// The store is about to forget a deleted stream.
+    StoreBeforeForget = "store.before_forget",
+    /// It has forgotten the stream.
+    StoreAfterForget = "store.after_forget",
+    /// The store is about to take the warehouse's id.
+    StoreBeforeWarehouse = "store.before_warehouse",
+    /// It has the id.
+    StoreAfterWarehouse = "store.after_warehouse",
+    /// The store is about to take, change or remove a connection.
+    StoreBeforeConnection = "store.before_connection",
+    /// It has done so, and the caller was not told.
+    StoreAfterConnection = "store.after_connection",
 }
 
 /// Passes a point: nothing happens unless a test has armed it.

@@ -12,6 +12,7 @@ use super::state::{LoadedTable, Unresolved};
 use super::store::table_files::TableFiles;
 use super::store::{EntryOutcome, FileFacts};
 use super::{TableError, clock};
+use crate::failpoint::{self, Point};
 
 /// What a commit is called in the table's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,16 @@ impl Operation {
             Self::Append => ("WRITE", serde_json::json!({"mode": "Append", "partitionBy": "[]"})),
             Self::Switch => ("SET TBLPROPERTIES", serde_json::json!({})),
             Self::Compact => ("OPTIMIZE", serde_json::json!({"predicate": "[]"})),
+        }
+    }
+
+    /// The points of failure before and after its entry is written.
+    fn points(self) -> (Point, Point) {
+        match self {
+            Self::Create => (Point::CreateBeforeEntry, Point::CreateAfterEntry),
+            Self::Append => (Point::AppendBeforeCommit, Point::AppendAfterCommit),
+            Self::Switch => (Point::SwitchBeforeCommit, Point::SwitchAfterCommit),
+            Self::Compact => (Point::CompactBeforeCommit, Point::CompactAfterCommit),
         }
     }
 }
@@ -84,7 +95,11 @@ pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commi
         let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
         let current = table.snapshot.version;
         let previous = (entry_name(current), table.snapshot.entry);
-        match files.write_entry(&entry_name(current + 1), &text, Some((&previous.0, previous.1))) {
+        let (before, after) = commit.operation.points();
+        let written = failpoint::pass(before)
+            .and_then(|()| files.write_entry(&entry_name(current + 1), &text, Some((&previous.0, previous.1))))
+            .and_then(|outcome| failpoint::pass(after).map(|()| outcome));
+        match written {
             Ok(EntryOutcome::Written(facts)) => {
                 table.advance_own(&lines, facts).map_err(|what| files.internal(what))?;
                 return Ok(Some(table.snapshot.version));

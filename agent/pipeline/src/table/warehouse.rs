@@ -25,6 +25,7 @@ use super::store::table_files::{LOG_FOLDER, TableFiles};
 use super::store::{EntryOutcome, TableStore};
 use super::warehouse_mark::WarehouseMark;
 use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema, trash};
+use crate::failpoint::{self, Point};
 
 /// A folder of tables.
 #[derive(Clone, Debug)]
@@ -199,10 +200,15 @@ fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError
     if let Some(state) = existing(files, &table.stream_uid)? {
         return Ok(state);
     }
+    files.pass(Point::CreateBeforeFolder)?;
     files.create_log_folder()?;
+    files.pass(Point::CreateAfterFolder)?;
     let lines = with_commit_info(Operation::Create, &new_commit_id(), first_actions(table), clock::now_ms());
     let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
-    match files.write_entry(&entry_name(0), &text, None) {
+    let written = failpoint::pass(Point::CreateBeforeEntry)
+        .and_then(|()| files.write_entry(&entry_name(0), &text, None))
+        .and_then(|outcome| failpoint::pass(Point::CreateAfterEntry).map(|()| outcome));
+    match written {
         // Whoever was faster, or whatever the error means: the log tells whose table it is.
         Ok(EntryOutcome::Written(_) | EntryOutcome::VersionTaken) => existing(files, &table.stream_uid)?.ok_or_else(|| files.gone()),
         Ok(EntryOutcome::PreviousChanged) => Err(files.gone()),

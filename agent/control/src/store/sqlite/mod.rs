@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use stream_pipeline::failpoint::{self, Point};
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use tokio::sync::{mpsc, oneshot};
 
@@ -67,6 +68,24 @@ impl SqliteStore {
         if self.jobs.send(Job::Close(closed)).await.is_ok() {
             drop(when_closed.await);
         }
+    }
+
+    /// Runs `work`, which changes something, between two points of failure.
+    async fn change<T, F>(&self, action: &'static str, (before, after): (Point, Point), work: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Transaction<'_>) -> Result<T, WorkError> + Send + 'static,
+    {
+        let at = |point| {
+            failpoint::pass(point).map_err(|source| StoreError::Database {
+                action,
+                source: Box::new(source),
+            })
+        };
+        at(before)?;
+        let changed = self.run(action, work).await?;
+        at(after)?;
+        Ok(changed)
     }
 
     /// Runs `work` as one transaction on the database's thread.
@@ -165,8 +184,12 @@ fn open_connection(path: &Path) -> Result<Connection, StoreError> {
 impl Store for SqliteStore {
     async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError> {
         let (uid, declared) = (uid.to_owned(), declared.clone());
-        self.run("insert a stream", move |transaction| streams::insert(transaction, &uid, &declared))
-            .await
+        self.change(
+            "insert a stream",
+            (Point::StoreBeforeInsert, Point::StoreAfterInsert),
+            move |transaction| streams::insert(transaction, &uid, &declared),
+        )
+        .await
     }
 
     async fn stream_by_name(&self, name: &StreamName) -> Result<Option<StreamRecord>, StoreError> {
@@ -201,30 +224,42 @@ impl Store for SqliteStore {
 
     async fn declare_stream(&self, uid: &str, revision: u64, declared: &DeclaredStream) -> Result<Replaced, StoreError> {
         let (uid, declared) = (uid.to_owned(), declared.clone());
-        self.run("change a stream", move |transaction| {
-            streams::declare(transaction, &uid, revision, &declared)
-        })
+        self.change(
+            "change a stream",
+            (Point::StoreBeforeDeclare, Point::StoreAfterDeclare),
+            move |transaction| streams::declare(transaction, &uid, revision, &declared),
+        )
         .await
     }
 
     async fn observe_stream(&self, uid: &str, observed: &ObservedStream) -> Result<(), StoreError> {
         let (uid, observed) = (uid.to_owned(), observed.clone());
-        self.run("write a stream's status", move |transaction| {
-            streams::observe(transaction, &uid, &observed)
-        })
+        self.change(
+            "write a stream's status",
+            (Point::StoreBeforeObserve, Point::StoreAfterObserve),
+            move |transaction| streams::observe(transaction, &uid, &observed),
+        )
         .await
     }
 
     async fn forget_stream(&self, uid: &str) -> Result<(), StoreError> {
         let uid = uid.to_owned();
-        self.run("remove a stream", move |transaction| streams::forget(transaction, &uid))
-            .await
+        self.change(
+            "remove a stream",
+            (Point::StoreBeforeForget, Point::StoreAfterForget),
+            move |transaction| streams::forget(transaction, &uid),
+        )
+        .await
     }
 
     async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError> {
         let record = record.clone();
-        self.run("insert a connection", move |transaction| connections::insert(transaction, &record))
-            .await
+        self.change(
+            "insert a connection",
+            (Point::StoreBeforeConnection, Point::StoreAfterConnection),
+            move |transaction| connections::insert(transaction, &record),
+        )
+        .await
     }
 
     async fn connection(&self, name: &ConnectionName) -> Result<Option<ConnectionRecord>, StoreError> {
@@ -245,17 +280,21 @@ impl Store for SqliteStore {
 
     async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError> {
         let record = record.clone();
-        self.run("change a connection", move |transaction| {
-            connections::replace(transaction, generation, &record)
-        })
+        self.change(
+            "change a connection",
+            (Point::StoreBeforeConnection, Point::StoreAfterConnection),
+            move |transaction| connections::replace(transaction, generation, &record),
+        )
         .await
     }
 
     async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
         let (name, uid) = (name.clone(), uid.to_owned());
-        self.run("delete a connection", move |transaction| {
-            connections::delete(transaction, &name, &uid, even_if_used)
-        })
+        self.change(
+            "delete a connection",
+            (Point::StoreBeforeConnection, Point::StoreAfterConnection),
+            move |transaction| connections::delete(transaction, &name, &uid, even_if_used),
+        )
         .await
     }
 
@@ -273,9 +312,11 @@ impl Store for SqliteStore {
 
     async fn remember_warehouse(&self, id: &str) -> Result<(), StoreError> {
         let id = id.to_owned();
-        self.run("write the warehouse's id", move |transaction| {
-            facts::remember_warehouse(transaction, &id)
-        })
+        self.change(
+            "write the warehouse's id",
+            (Point::StoreBeforeWarehouse, Point::StoreAfterWarehouse),
+            move |transaction| facts::remember_warehouse(transaction, &id),
+        )
         .await
     }
 

@@ -12,6 +12,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use stream_spec::types::Field;
 
 use super::CareResult;
+use crate::failpoint::Point;
 use crate::table::commit::{Commit, Operation, commit};
 use crate::table::conform::{Surplus, conform_batch};
 use crate::table::limits::{COMPACTION_BATCH_BYTES, COMPACTION_BATCH_ROWS};
@@ -37,6 +38,7 @@ impl Compaction {
     /// Writes the new files.
     pub(super) fn run(self, files: &TableFiles, leave: &Leave) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
+        files.pass(Point::CompactBeforeFiles)?;
         // An output may grow beyond the target by a batch; it is never split for that.
         let mut writer = DataFileWriter::new(
             files,
@@ -59,6 +61,7 @@ impl Compaction {
             }
         }
         let outputs = writer.finish()?;
+        files.pass(Point::CompactAfterFiles).inspect_err(|_| delete_files(files, &outputs))?;
         Ok(CareResult::Compacted {
             inputs: self.inputs,
             outputs,

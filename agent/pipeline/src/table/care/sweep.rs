@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use super::before;
+use crate::failpoint::Point;
 use crate::table::TableError;
 use crate::table::limits::{CHECKPOINTS_KEPT_PER_HISTORY, YOUNG_FILE};
 use crate::table::log::base::{Checkpoint, LogListing, list};
@@ -38,7 +39,9 @@ pub(in crate::table) fn sweep_log(files: &TableFiles, now_ms: i64, history: Dura
         // Oldest first, so that what is left never has a gap.
         for version in first_entry..first_kept {
             files.expect_wanted(leave)?;
+            files.pass(Point::CleanupBeforeEntry)?;
             files.delete(&entry_path(version))?;
+            files.pass(Point::CleanupAfterEntry)?;
         }
         for checkpoint in listing.checkpoints.range(..first_kept).map(|(_, checkpoint)| checkpoint) {
             files.expect_wanted(leave)?;
@@ -94,7 +97,9 @@ fn spare_checkpoints(times: &BTreeMap<i64, i64>, first_kept: Option<i64>, now_ms
 }
 
 fn delete_checkpoint(files: &TableFiles, checkpoint: &Checkpoint) -> Result<(), TableError> {
-    checkpoint.paths.iter().try_for_each(|path| files.delete(path))
+    files.pass(Point::CleanupBeforeCheckpoint)?;
+    checkpoint.paths.iter().try_for_each(|path| files.delete(path))?;
+    files.pass(Point::CleanupAfterCheckpoint)
 }
 
 /// Deletes temporary files that a crash left.
@@ -156,7 +161,9 @@ fn delete_unless_young(files: &TableFiles, path: &str, now_ms: i64, leave: &Leav
         Some(facts) if facts.modified_ms() < before(now_ms, YOUNG_FILE) => {
             files.expect_wanted(leave)?;
             tracing::debug!(table = files.table(), file = path, "deleting a file that no commit names");
-            files.delete(path)
+            files.pass(Point::OrphanBeforeDelete)?;
+            files.delete(path)?;
+            files.pass(Point::OrphanAfterDelete)
         }
         _ => Ok(()),
     }

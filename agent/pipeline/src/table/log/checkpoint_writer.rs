@@ -23,6 +23,7 @@ use super::checkpoint_schema::checkpoint_schema;
 use super::replay::{CheckpointSize, find_start, read_tail};
 use super::tail::{FileChange, Tail};
 use super::{LAST_CHECKPOINT, checkpoint_path};
+use crate::failpoint::Point;
 use crate::table::limits::CHECKPOINT_BATCH_ROWS;
 use crate::table::store::NewFile;
 use crate::table::store::table_files::{Leave, TableFiles};
@@ -57,6 +58,7 @@ pub(in crate::table) fn write_checkpoint(
         .or(definition.metadata.as_ref())
         .ok_or_else(|| missing("metadata"))?;
     files.expect_wanted(leave)?;
+    files.pass(Point::CheckpointBeforeFile)?;
     let mut writer = CheckpointWriter::begin(files, version, protocol, expired_before_ms, leave)?;
     writer.definition(protocol, metadata, &definition.txns, &tail.txns)?;
     if let Some(checkpoint) = &start.checkpoint {
@@ -241,7 +243,9 @@ impl<'a> CheckpointWriter<'a> {
         match data_path::inside_table(path) {
             Some(path) if self.delete_expired => {
                 self.files.expect_wanted(self.leave)?;
-                self.files.delete(&path)
+                self.files.pass(Point::CheckpointBeforeDelete)?;
+                self.files.delete(&path)?;
+                self.files.pass(Point::CheckpointAfterDelete)
             }
             _ => Ok(()),
         }
@@ -254,6 +258,7 @@ impl<'a> CheckpointWriter<'a> {
             .into_inner()
             .map_err(|error| self.files.failed("writing a checkpoint", error))?;
         let facts = file.finish().map_err(|error| self.files.failed("writing a checkpoint", error))?;
+        self.files.pass(Point::CheckpointAfterFile)?;
         let actions = i64::try_from(self.actions).unwrap_or(i64::MAX);
         let hint = LastCheckpoint {
             version,
@@ -266,6 +271,7 @@ impl<'a> CheckpointWriter<'a> {
         // The checkpoint went to the folder that it was begun in; the hint goes by path.
         self.files.expect_unchanged(self.leave)?;
         self.files.write(LAST_CHECKPOINT, &text)?;
+        self.files.pass(Point::CheckpointAfterHint)?;
         Ok(CheckpointSize { version, actions })
     }
 }
