@@ -1,10 +1,10 @@
-//! One real broker for the whole test run, started when the first test asks, and what tests do to its topics.
+//! Real brokers: one for the whole test run, started when the first test asks, and others of single tests; and what tests do to topics.
 //! Producing is in `producer`. Invariant: loopback only, and the broker dies with the run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rdkafka::ClientConfig;
 use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
@@ -13,42 +13,61 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 
 use crate::api::block_on;
 use crate::limits::{BROKER_READY, BROKER_REQUEST};
-use crate::paths::{fresh_folder, repository, test_parts};
-use crate::spawn::spawn;
+use crate::paths::{discard, fresh_folder, repository, test_parts};
+use crate::spawn::{signal, spawn};
 use crate::wait::wait_until;
 
-/// The broker that all tests share.
+/// A broker. It keeps its data and its address over restarts.
 pub struct Kafka {
+    folder: PathBuf,
+    process: Mutex<Option<Child>>,
     bootstrap: String,
     admin: AdminClient<DefaultClientContext>,
 }
 
-/// Starts the broker, or returns the one that runs.
+/// Starts the broker that all tests share, or returns it.
 pub fn kafka() -> &'static Kafka {
     static BROKER: OnceLock<Kafka> = OnceLock::new();
     BROKER.get_or_init(Kafka::start)
 }
 
 impl Kafka {
-    fn start() -> Self {
+    /// A broker of one test, which may do to it what it likes.
+    #[must_use]
+    pub fn start() -> Self {
         let folder = fresh_folder("kafka");
-        let mut command = Command::new(repository().join("scripts/kafka/start.sh"));
-        command.arg("--foreground").arg(&folder).env("KAFKA_HOME", &test_parts().kafka_home);
-        command.stdin(Stdio::null());
-        let mut broker = spawn(command).expect("start the broker");
-        let bootstrap = wait_until("the broker is ready", BROKER_READY, || {
-            if let Some(status) = broker.try_wait().unwrap() {
-                panic!("the broker stopped with {status}: {}", log_of(&folder));
-            }
-            let log = log_of(&folder);
-            if log.contains("Kafka Server started") {
-                Ok(read(&folder, "bootstrap"))
-            } else {
-                Err(log)
-            }
-        });
+        let process = launch(&folder, &[]);
+        let bootstrap = read(&folder, "bootstrap");
         let admin = client_config(&bootstrap).create().expect("an admin client");
-        Self { bootstrap, admin }
+        Self {
+            folder,
+            process: Mutex::new(Some(process)),
+            bootstrap,
+            admin,
+        }
+    }
+
+    /// Kills it without warning.
+    pub fn kill(&self) {
+        let mut process = self.process.lock().unwrap().take().expect("the broker runs");
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub fn stop(&self) {
+        let mut process = self.process.lock().unwrap().take().expect("the broker runs");
+        signal(&process, libc::SIGTERM);
+        wait_until("the broker stops", BROKER_READY, || {
+            process.try_wait().unwrap().ok_or("still running")
+        });
+    }
+
+    /// Starts it again after a stop or a kill.
+    pub fn start_again(&self) {
+        let mut process = self.process.lock().unwrap();
+        assert!(process.is_none(), "the broker still runs");
+        *process = Some(launch(&self.folder, &["--again"]));
     }
 
     /// `host:port` of the plaintext listener.
@@ -59,7 +78,15 @@ impl Kafka {
 
     /// Makes a topic that keeps its records for ever, and returns when every partition has a leader.
     pub fn create_topic(&self, name: &str, partitions: i32) {
-        let topic = NewTopic::new(name, partitions, TopicReplication::Fixed(1)).set("retention.ms", "-1");
+        self.create_topic_with(name, partitions, &[]);
+    }
+
+    /// The same with further properties of the topic.
+    pub fn create_topic_with(&self, name: &str, partitions: i32, properties: &[(&str, &str)]) {
+        let mut topic = NewTopic::new(name, partitions, TopicReplication::Fixed(1)).set("retention.ms", "-1");
+        for (property, value) in properties {
+            topic = topic.set(property, value);
+        }
         let results = block_on(self.admin.create_topics([&topic], &AdminOptions::new()))
             .unwrap_or_else(|error| panic!("create topic `{name}`: {error}"));
         for result in results {
@@ -126,6 +153,33 @@ impl Kafka {
             },
         );
     }
+}
+
+impl Drop for Kafka {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        discard(&self.folder);
+    }
+}
+
+fn launch(folder: &Path, flags: &[&str]) -> Child {
+    let mut command = Command::new(repository().join("scripts/kafka/start.sh"));
+    command.arg("--foreground").args(flags).arg(folder);
+    command.env("KAFKA_HOME", &test_parts().kafka_home).stdin(Stdio::null());
+    // The script empties the log when it begins; until then the one of a former life says that it is ready.
+    let _ = fs::remove_file(folder.join("log"));
+    let mut broker = spawn(command).expect("start the broker");
+    wait_until("the broker is ready", BROKER_READY, || {
+        if let Some(status) = broker.try_wait().unwrap() {
+            panic!("the broker stopped with {status}: {}", log_of(folder));
+        }
+        let log = log_of(folder);
+        if log.contains("Kafka Server started") { Ok(()) } else { Err(log) }
+    });
+    broker
 }
 
 /// The settings that every client of the tests starts from.

@@ -86,7 +86,7 @@ impl ProducerContext for Context {
     }
 }
 
-/// A producer for the shared broker.
+/// A producer, for the shared broker unless another one is named.
 pub struct RecordingProducer {
     producer: BaseProducer<Context>,
     reports: Arc<Mutex<Reports>>,
@@ -110,8 +110,14 @@ impl RecordingProducer {
     /// A producer with further librdkafka properties, `compression.type` for one.
     #[must_use]
     pub fn with(properties: &[(&str, &str)]) -> Self {
+        Self::to(kafka().bootstrap(), properties)
+    }
+
+    /// The same for the broker at that address.
+    #[must_use]
+    pub fn to(bootstrap: &str, properties: &[(&str, &str)]) -> Self {
         let reports = Arc::new(Mutex::new(Reports::default()));
-        let mut config = client_config(kafka().bootstrap());
+        let mut config = client_config(bootstrap);
         config
             .set("enable.idempotence", "true")
             .set("linger.ms", "5")
