@@ -72,6 +72,18 @@ pub(crate) struct ClusterClient {
     /// The last answer about topics. The lock is held while the cluster is asked, so that streams that want to know at
     /// the same time share one question.
     described: tokio::sync::Mutex<Option<LastAnswer>>,
+    /// Whom to ask about topics, once that is known; forgotten when nobody answers.
+    describer: Mutex<Option<Describer>>,
+}
+
+/// Who is asked about topics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Describer {
+    /// The broker that the cluster calls its controller.
+    Controller,
+    /// A certain broker. A cluster may call one its controller that it does not have, as librdkafka's mock does, and a question
+    /// to that one would never leave.
+    Broker(i32),
 }
 
 impl ClusterClient {
@@ -86,6 +98,7 @@ impl ClusterClient {
             claimed: Mutex::default(),
             retired: AtomicBool::new(false),
             described: tokio::sync::Mutex::default(),
+            describer: Mutex::default(),
         }))
     }
 
@@ -182,7 +195,7 @@ impl ClusterClient {
         let wanted: Vec<String> = wanted.into_iter().collect();
         let asked_at = Instant::now();
         let answer = match self.await_broker(&wanted).await? {
-            Ok(()) => ffi::describe_topics(&self.consumer, &wanted, limits::DESCRIPTION_WAIT).await,
+            Ok(()) => ffi::describe_topics(&self.consumer, &wanted, self.describer(&wanted).await?, limits::DESCRIPTION_WAIT).await,
             Err(error) => Err(error),
         };
         match answer {
@@ -196,6 +209,7 @@ impl ClusterClient {
                 Ok(described)
             }
             Err(error) => {
+                *self.describer.lock().unwrap_or_else(PoisonError::into_inner) = None;
                 let refusal = self.unreachable(&error.to_string());
                 *last = Some(Err((asked_at, error)));
                 Err(refusal)
@@ -222,6 +236,27 @@ impl ClusterClient {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Whom to ask about topics: looked up once for a client, because the cluster's metadata must be asked for.
+    async fn describer(&self, topics: &[String]) -> Result<Describer, PipelineError> {
+        let known = *self.describer.lock().unwrap_or_else(PoisonError::into_inner);
+        let (None, Some(topic)) = (known, topics.first().cloned()) else {
+            return Ok(known.unwrap_or(Describer::Controller));
+        };
+        let consumer = self.consumer.clone();
+        let found = blocking(move || {
+            let metadata = consumer.consumer().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).ok()?;
+            let controller = ffi::controller(&consumer);
+            let brokers = || metadata.brokers().iter().map(rdkafka::metadata::MetadataBroker::id);
+            Some(match brokers().min() {
+                Some(first) if !brokers().any(|broker| Some(broker) == controller) => Describer::Broker(first),
+                _ => Describer::Controller,
+            })
+        });
+        let found = found.await?;
+        *self.describer.lock().unwrap_or_else(PoisonError::into_inner) = found;
+        Ok(found.unwrap_or(Describer::Controller))
     }
 
     /// First offsets and read-committed ends, as far as the partitions' leaders tell within `wait`.

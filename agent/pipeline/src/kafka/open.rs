@@ -67,6 +67,7 @@ impl Opening {
         check_cluster(&client, request.table).await?;
         let found = topics::look_up(&client, &subscribed, Instant::now()).await?;
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
+        plan.without_id.iter().for_each(|topic| topics::note_no_id(topic));
         let wanted = partitions_of(&plan);
         // Nothing is read while this is asked, so a leader that is away is not waited for long: the other partitions are
         // read meanwhile, and so are its own as soon as it is back, where they have a recorded position.
@@ -285,7 +286,7 @@ pub(crate) fn changed(before: &BTreeMap<String, TopicState>, now: &BTreeMap<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kafka::topics::TopicDescription;
+    use crate::kafka::topics::FoundTopic;
 
     #[test]
     fn a_refusal_is_forgotten_when_its_partition_is_resumed_or_moved() {
@@ -329,8 +330,8 @@ mod tests {
     #[test]
     fn a_stream_is_opened_again_when_what_is_there_differs() {
         let found = |id: &str, partitions: &[i32]| {
-            TopicState::Found(TopicDescription {
-                id: id.to_owned(),
+            TopicState::Found(FoundTopic {
+                id: Some(id.to_owned()),
                 partitions: partitions.to_vec(),
             })
         };

@@ -27,6 +27,8 @@ pub(crate) struct AttachPlan {
     pub(crate) refused: BTreeMap<String, String>,
     /// Ids of topics that are new.
     pub(crate) new_topic_ids: BTreeMap<String, String>,
+    /// Topics that have no id, now as before.
+    pub(crate) without_id: Vec<String>,
 }
 
 /// A topic whose id is not the recorded one.
@@ -64,18 +66,24 @@ pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions
             }
         };
         // Where none could be recorded the first one that the cluster gives is taken over.
-        match identity.topic_ids.get(topic).filter(|id| topics::is_topic_id(id)) {
-            Some(recorded_id) if *recorded_id != found.id => {
+        let recorded_id = identity.topic_ids.get(topic).filter(|id| topics::is_topic_id(id));
+        match (recorded_id, &found.id) {
+            (Some(recorded_id), Some(id)) if recorded_id != id => {
                 plan.recreated.push(RecreatedTopic {
                     topic: topic.clone(),
                     recorded_id: recorded_id.clone(),
-                    id: found.id.clone(),
+                    id: id.clone(),
                     partitions: found.partitions.clone(),
                 });
                 continue;
             }
-            Some(_) => {}
-            None => drop(plan.new_topic_ids.insert(topic.clone(), found.id.clone())),
+            (Some(_), Some(_)) => {}
+            (Some(_), None) => {
+                plan.refused.insert(topic.clone(), topics::NO_ID_ANY_MORE.to_owned());
+                continue;
+            }
+            (None, Some(id)) => drop(plan.new_topic_ids.insert(topic.clone(), id.clone())),
+            (None, None) => plan.without_id.push(topic.clone()),
         }
         for partition in &found.partitions {
             let partition = PartitionId {
@@ -231,7 +239,7 @@ pub(crate) fn unknown_range_message(partition: &PartitionId, position: Position)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kafka::topics::TopicDescription;
+    use crate::kafka::topics::FoundTopic;
 
     fn partition(topic: &str, partition: i32) -> PartitionId {
         PartitionId {
@@ -245,8 +253,8 @@ mod tests {
     }
 
     fn found(id: &str, partitions: &[i32]) -> TopicState {
-        TopicState::Found(TopicDescription {
-            id: id.to_owned(),
+        TopicState::Found(FoundTopic {
+            id: Some(id.to_owned()).filter(|id| !id.is_empty()),
             partitions: partitions.to_vec(),
         })
     }
@@ -286,6 +294,21 @@ mod tests {
         let plan = attach(&topics(&[("a", found("B", &[0]))]), &positions, &recorded(&[("a", no_id)]));
         assert_eq!((plan.resume, plan.recreated), (positions, vec![]));
         assert_eq!(plan.new_topic_ids, BTreeMap::from([("a".to_owned(), "B".to_owned())]));
+    }
+
+    #[test]
+    fn a_topic_without_an_id_goes_on_by_its_offsets_unless_it_had_one() {
+        let positions = Positions::from([(partition("a", 0), at(7, 0))]);
+        let states = topics(&[("a", found("", &[0, 1]))]);
+        let plan = attach(&states, &positions, &recorded(&[]));
+        assert_eq!((plan.resume, plan.without_id), (positions.clone(), vec!["a".to_owned()]));
+        assert_eq!(
+            (plan.appeared, plan.new_topic_ids),
+            (BTreeSet::from([partition("a", 1)]), BTreeMap::new())
+        );
+        let plan = attach(&states, &positions, &recorded(&[("a", "A")]));
+        assert_eq!((plan.resume, plan.appeared), (Positions::new(), BTreeSet::new()));
+        assert_eq!(plan.refused.into_keys().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]

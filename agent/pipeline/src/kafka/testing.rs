@@ -1,7 +1,6 @@
 //! A Kafka cluster in this process for tests: librdkafka's own mock, and how to write to it and read from it.
 //!
-//! The mock knows no transactions, no descriptions or deletion of topics and no security: those are tested end to end with a
-//! real broker.
+//! The mock knows no transactions, no deletion of topics and no security: those are tested end to end with a real broker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,6 +8,7 @@ use std::time::Duration;
 use rdkafka::ClientConfig;
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
+use rdkafka::types::RDKafkaApiKey;
 
 use super::batch::SourceBatch;
 use super::options::ClientOptions;
@@ -48,6 +48,15 @@ impl Cluster {
             producer,
             pool: ClientPool::default(),
         }
+    }
+
+    /// A cluster like one before Kafka 2.8: it gives topics no ids.
+    pub(crate) fn without_topic_ids(partitions: i32) -> Self {
+        let cluster = Self::new(partitions);
+        for (api, version_max) in [(RDKafkaApiKey::Metadata, 9), (RDKafkaApiKey::Fetch, 12)] {
+            cluster.mock.apiversion(api, Some(0), Some(version_max)).expect("limited");
+        }
+        cluster
     }
 
     pub(crate) fn stop_broker(&self, broker: i32) {

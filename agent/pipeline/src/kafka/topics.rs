@@ -11,8 +11,7 @@ use stream_spec::stream::{KafkaSource, SubscriptionMode};
 use stream_spec::subscription::{self, StartingOffset};
 
 use super::client::{AvailableRange, ClusterClient};
-use super::ffi::NativeError;
-pub(crate) use super::ffi::TopicDescription;
+use super::ffi::{NativeError, TopicDescription};
 use super::options::{KafkaOptions, starting_offset};
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -22,10 +21,20 @@ use crate::table::SourceIdentity;
 /// The reason of an error that found a topic created again.
 pub(crate) const RECREATED: &str = "TopicRecreated";
 
+/// A topic that the cluster has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FoundTopic {
+    /// Its id, base64. `None` where the brokers give none, which needs Kafka 2.8 and an `inter.broker.protocol.version` as new:
+    /// then only offsets tell a topic that is created again from the one before.
+    pub(crate) id: Option<String>,
+    /// Partition numbers, ascending.
+    pub(crate) partitions: Vec<i32>,
+}
+
 /// One topic, as far as the cluster tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TopicState {
-    Found(TopicDescription),
+    Found(FoundTopic),
     Missing,
     /// The cluster does not tell now: no leader, no permission; with its words.
     Refused(String),
@@ -54,12 +63,10 @@ pub(crate) async fn look_up(
 
 fn state(described: Option<&Result<TopicDescription, NativeError>>) -> TopicState {
     match described {
-        Some(Ok(description)) if !is_topic_id(&description.id) => TopicState::Refused(
-            "its brokers give topics no id, by which a topic that is created again is told from the one before; they need Kafka 2.8 or later, \
-             with an `inter.broker.protocol.version` as new"
-                .to_owned(),
-        ),
-        Some(Ok(description)) => TopicState::Found(description.clone()),
+        Some(Ok(description)) => TopicState::Found(FoundTopic {
+            id: Some(description.id.clone()).filter(|id| is_topic_id(id)),
+            partitions: description.partitions.clone(),
+        }),
         Some(Err(error)) if is_missing(error.code) => TopicState::Missing,
         Some(Err(error)) => TopicState::Refused(error.to_string()),
         None => TopicState::Refused("the broker's answer leaves it out".to_owned()),
@@ -93,7 +100,10 @@ pub(crate) async fn start_positions(
                     topic: topic.clone(),
                     partition: *partition,
                 }));
-                topic_ids.insert(topic, found.id);
+                match found.id {
+                    Some(id) => drop(topic_ids.insert(topic, id)),
+                    None => note_no_id(&topic),
+                }
             }
             TopicState::Missing => return Err(missing(client, &topic)),
             TopicState::Refused(why) => return Err(refused(client, &topic, &why)),
@@ -133,27 +143,41 @@ fn start_offset(start: StartingOffset, partition: &PartitionId, range: Available
     }
 }
 
+/// Says that only offsets tell whether a topic is still the one that was read.
+pub(crate) fn note_no_id(topic: &str) {
+    tracing::info!(
+        topic,
+        "the brokers give this topic no id (Kafka 2.8 or later would): if it is deleted and created again, only an offset that is gone shows it"
+    );
+}
+
+/// Sentence about brokers that gave a topic an id before and give it none now.
+pub(crate) const NO_ID_ANY_MORE: &str = "its brokers give it no id now, though they did before, so that nothing tells whether it is still the topic \
+                                         that was read";
+
 /// Checks, before rows of these topics are committed, that each is the one that the recorded positions belong to.
 ///
 /// librdkafka follows a topic that was created again to the same offset of the new one, so the question is asked after the
 /// rows were taken: a broker that tells the recorded id then told it while they were fetched. It is not proof. The broker that
 /// is asked may hear of a new topic some milliseconds after the partition's leader has served it, and a topic that is gone
 /// may have been created again, read and deleted again since the last question; its rows are kept, because those of a topic
-/// that was deleted once, by far the likelier, could not be read again.
+/// that was deleted once, by far the likelier, could not be read again. A topic without a recorded id is not asked about.
 pub(crate) async fn confirm(
     client: &ClusterClient,
     topics: &BTreeSet<String>,
     recorded_ids: &BTreeMap<String, String>,
     taken_until: Instant,
 ) -> Result<(), PipelineError> {
+    let topics: BTreeSet<String> = topics.iter().filter(|topic| recorded_ids.contains_key(*topic)).cloned().collect();
     if topics.is_empty() {
         return Ok(());
     }
-    for (topic, state) in look_up(client, topics, taken_until).await? {
+    for (topic, state) in look_up(client, &topics, taken_until).await? {
         match state {
             TopicState::Missing => {}
             TopicState::Refused(why) => return Err(refused(client, &topic, &why)),
-            TopicState::Found(found) if recorded_ids.get(&topic) == Some(&found.id) => {}
+            TopicState::Found(FoundTopic { id: None, .. }) => return Err(refused(client, &topic, NO_ID_ANY_MORE)),
+            TopicState::Found(found) if recorded_ids.get(&topic) == found.id.as_ref() => {}
             TopicState::Found(_) => {
                 // Whoever opens this topic next must not get a client that may remember the old one, or another cluster.
                 client.retire();
@@ -231,19 +255,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_topic_without_an_id_is_refused_with_what_it_needs() {
-        let described = |id: &str| {
-            state(Some(&Ok(TopicDescription {
+    fn the_id_of_all_zeros_is_none() {
+        for (id, expected) in [
+            ("AAAAAAAAAAAAAAAAAAAAAA", None),
+            ("AAAAAAAAAAAAAAAAAAAAAA==", None),
+            ("", None),
+            ("AAAAAAAAAAAAAAAAAAAAAQ", Some("AAAAAAAAAAAAAAAAAAAAAQ")),
+        ] {
+            let described = Ok(TopicDescription {
                 id: id.to_owned(),
                 partitions: vec![0],
-            })))
-        };
-        for id in ["AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAA==", ""] {
-            let TopicState::Refused(why) = described(id) else {
-                panic!("{id:?} is no id")
+            });
+            let found = FoundTopic {
+                id: expected.map(str::to_owned),
+                partitions: vec![0],
             };
-            assert!(why.contains("Kafka 2.8"), "{why}");
+            assert_eq!(state(Some(&described)), TopicState::Found(found), "{id:?}");
         }
-        assert!(matches!(described("AAAAAAAAAAAAAAAAAAAAAQ"), TopicState::Found(_)));
     }
 }

@@ -13,6 +13,8 @@ pub(crate) mod session;
 pub(crate) mod stages;
 pub(crate) mod stalls;
 #[cfg(test)]
+mod cluster_tests;
+#[cfg(test)]
 mod tests;
 
 use std::sync::Arc;

@@ -28,7 +28,7 @@ use crate::position::{Position, Positions};
 use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{NewTable, SourceIdentity, TableCareSettings};
 
-const DEADLINE: Duration = Duration::from_secs(30);
+pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Nobody listens on port 1.
 const ABSENT_BROKER: &str = "127.0.0.1:1";
@@ -58,7 +58,7 @@ fn json_schemas(payload: &str) -> DirectSchemas {
     }
 }
 
-fn definition() -> StreamDefinition {
+pub(super) fn definition() -> StreamDefinition {
     let schemas =
         json_schemas(r#"{"type": "object", "properties": {"id": {"type": "integer", "format": "int64"}, "name": {"type": "string"}}}"#);
     StreamDefinition {
@@ -90,7 +90,7 @@ fn definition() -> StreamDefinition {
 }
 
 /// The definition with one more field, one generation later.
-fn evolved(mut definition: StreamDefinition) -> StreamDefinition {
+pub(super) fn evolved(mut definition: StreamDefinition) -> StreamDefinition {
     let schemas = json_schemas(
         r#"{"type": "object", "properties": {"id": {"type": "integer", "format": "int64"}, "name": {"type": "string"}, "email": {"type": "string"}}}"#,
     );
@@ -130,7 +130,7 @@ impl Place {
     }
 }
 
-async fn wait_for(stream: &RunningStream, what: &str, mut seen: impl FnMut(&PipelineStatus) -> bool) -> PipelineStatus {
+pub(super) async fn wait_for(stream: &RunningStream, what: &str, mut seen: impl FnMut(&PipelineStatus) -> bool) -> PipelineStatus {
     let mut status = stream.status();
     let found = tokio::time::timeout(DEADLINE, status.wait_for(|status| seen(status))).await;
     match found {

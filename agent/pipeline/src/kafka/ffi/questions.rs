@@ -8,6 +8,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use rdkafka_sys as sys;
 
 use super::{ClientQueue, NativeError, c_string, text};
+use crate::kafka::client::Describer;
 use crate::kafka::consumer::OpenConsumer;
 use crate::limits;
 use crate::position::PartitionId;
@@ -45,11 +46,19 @@ pub(crate) struct TopicDescription {
 pub(crate) async fn describe_topics(
     consumer: &Arc<OpenConsumer>,
     topics: &[String],
+    describer: Describer,
     timeout: Duration,
 ) -> Result<TopicAnswers, NativeError> {
     let answers = ClientQueue::new(consumer)?;
-    answers.ask_for_topics(topics, timeout)?;
+    answers.ask_for_topics(topics, describer, timeout)?;
     answers.answered(timeout, ClientQueue::take_topic_answers).await
+}
+
+/// The broker that the cluster calls its controller, as the client last heard. Never waits.
+pub(crate) fn controller(consumer: &OpenConsumer) -> Option<i32> {
+    // SAFETY: the client is open; with no time to wait the call only reads what is known.
+    let id = unsafe { sys::rd_kafka_controllerid(consumer.native(), 0) };
+    (id >= 0).then_some(id)
 }
 
 /// One answer per partition that was asked for.
@@ -88,7 +97,7 @@ impl ClientQueue {
     }
 
     /// Sends a question whose answer arrives in this queue.
-    fn ask_for_topics(&self, topics: &[String], timeout: Duration) -> Result<(), NativeError> {
+    fn ask_for_topics(&self, topics: &[String], describer: Describer, timeout: Duration) -> Result<(), NativeError> {
         let names = topics.iter().map(|topic| c_string(topic)).collect::<Result<Vec<_>, _>>()?;
         let mut pointers: Vec<*const c_char> = names.iter().map(|name| name.as_ptr()).collect();
         // SAFETY: options and names are ours, copied by the call and destroyed here; the queue outlives the call.
@@ -96,6 +105,9 @@ impl ClientQueue {
             let client = self.consumer.native();
             let options = sys::rd_kafka_AdminOptions_new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
             sys::rd_kafka_AdminOptions_set_request_timeout(options, milliseconds(timeout), std::ptr::null_mut(), 0);
+            if let Describer::Broker(broker) = describer {
+                sys::rd_kafka_AdminOptions_set_broker(options, broker, std::ptr::null_mut(), 0);
+            }
             let collection = sys::rd_kafka_TopicCollection_of_topic_names(pointers.as_mut_ptr(), pointers.len());
             sys::rd_kafka_DescribeTopics(client, collection, options, self.queue.as_ptr());
             sys::rd_kafka_TopicCollection_destroy(collection);
