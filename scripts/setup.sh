@@ -10,7 +10,7 @@ mkdir -p "$FEATURESTORE_CACHE"
 exec 9>"$FEATURESTORE_CACHE/setup.lock"
 flock 9
 
-"$REPOSITORY/scripts/terraform.sh"
+terraform=$("$REPOSITORY/scripts/terraform.sh")
 
 say "Kafka"
 kafka_home=$("$REPOSITORY/scripts/kafka/setup.sh" | tee /dev/stderr | tail -n 1)
@@ -29,6 +29,6 @@ fi
 
 parts=$FEATURESTORE_CACHE/test-parts
 printf 'kafka_home=%s\npython=%s\nterraform=%s\n' \
-    "$kafka_home" "$python_home/bin/python" "$(command -v terraform)" >"$parts.new"
+    "$kafka_home" "$python_home/bin/python" "$terraform" >"$parts.new"
 mv "$parts.new" "$parts"
 say "ready: $parts"

@@ -1,6 +1,7 @@
 //! The command line. Every setting is a flag and an environment variable; the file has them too (`config.rs`).
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,6 +23,25 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the agent until it is told to stop (SIGTERM, SIGINT).
     Serve(ServeArguments),
+    /// Try things out: run the agent with a Kafka broker inside, which forgets its records when it stops.
+    Demo(DemoArguments),
+}
+
+/// The few settings of a demo. They are flags only: neither the file nor the environment of an agent that is meant to last
+/// may have a say in it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct DemoArguments {
+    /// A new or empty folder for the database and the tables [default: one in the folder for temporary files].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:7070].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Least level of logs, which go to standard error [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
 }
 
 /// Settings as flags or in the environment. One that is absent comes from the file, else it has its default.
@@ -69,6 +89,14 @@ pub(crate) struct ServeArguments {
     /// How far back readers can go in a table's history [default: 7d].
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_TABLE_HISTORY", value_parser = duration::parse)]
     pub(crate) table_history: Option<Duration>,
+
+    /// Commits of a table between two checkpoints of its log; a long log spaces them further [default: 50].
+    #[arg(long, value_name = "COMMITS", env = "FEATURESTORE_AGENT_TABLE_CHECKPOINT_COMMITS")]
+    pub(crate) table_checkpoint_commits: Option<NonZeroU32>,
+
+    /// Small files of a table that are put together once there are so many [default: 64].
+    #[arg(long, value_name = "FILES", env = "FEATURESTORE_AGENT_TABLE_COMPACT_FILES")]
+    pub(crate) table_compact_files: Option<NonZeroU32>,
 
     /// How often new topics and partitions are looked for [default: 30s].
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_DISCOVERY_INTERVAL", value_parser = duration::parse)]

@@ -2,6 +2,7 @@
 //! a setting that is silently ignored is worse than one that is missing.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -26,6 +27,8 @@ struct File {
     trash_retention: Option<Duration>,
     #[serde(default, deserialize_with = "duration::from_file")]
     table_history: Option<Duration>,
+    table_checkpoint_commits: Option<NonZeroU32>,
+    table_compact_files: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     discovery_interval: Option<Duration>,
 }
@@ -42,6 +45,10 @@ pub(crate) struct Config {
     pub(crate) trash_retention: Duration,
     /// `None`: the pipeline's default.
     pub(crate) table_history: Option<Duration>,
+    /// `None`: the pipeline's default.
+    pub(crate) table_checkpoint_commits: Option<NonZeroU32>,
+    /// `None`: the pipeline's default.
+    pub(crate) table_compact_files: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) discovery_interval: Option<Duration>,
 }
@@ -73,6 +80,8 @@ impl Config {
             log_level: arguments.log_level.clone().or(file.log_level).unwrap_or_else(|| "info".to_owned()),
             trash_retention: arguments.trash_retention.or(file.trash_retention).unwrap_or(TRASH_RETENTION),
             table_history: arguments.table_history.or(file.table_history),
+            table_checkpoint_commits: arguments.table_checkpoint_commits.or(file.table_checkpoint_commits),
+            table_compact_files: arguments.table_compact_files.or(file.table_compact_files),
             discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
         })
     }

@@ -1,4 +1,5 @@
-//! Logs: to standard error, as lines for people or as JSON. Standard output has one line only, when the agent is ready.
+//! Logs: to standard error, as lines for people or as JSON. Standard output has one line only, when the agent is ready
+//! (in a demo, one more about its broker).
 
 use std::io::IsTerminal;
 

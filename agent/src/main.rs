@@ -3,6 +3,7 @@
 
 mod cli;
 mod config;
+mod demo;
 mod duration;
 mod limits;
 mod logs;
@@ -13,13 +14,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli::Cli {
-        command: cli::Command::Serve(arguments),
-    } = cli::Cli::parse();
-    let outcome = config::Config::load(&arguments).and_then(|config| {
-        logs::start(config.log_format, &config.log_level)?;
-        serve::run(config)
-    });
+    let outcome = match cli::Cli::parse().command {
+        cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run),
+        cli::Command::Demo(arguments) => demo::run(arguments),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -23,9 +23,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::limits::SHUTDOWN_WAIT;
+use crate::logs;
 
 /// Runs the agent until SIGTERM or SIGINT.
 pub(crate) fn run(config: Config) -> anyhow::Result<()> {
+    logs::start(config.log_format, &config.log_level)?;
     config.check()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -100,6 +102,12 @@ fn engine_settings(config: &Config) -> EngineSettings {
     if let Some(history) = config.table_history {
         settings.table_care.history = history;
     }
+    if let Some(commits) = config.table_checkpoint_commits {
+        settings.table_care.checkpoint_every_commits = commits.get().into();
+    }
+    if let Some(files) = config.table_compact_files {
+        settings.table_care.compact_at_files = usize::try_from(files.get()).unwrap_or(usize::MAX);
+    }
     settings
 }
 
@@ -134,8 +142,8 @@ fn create_private_folder(folder: &Path) -> anyhow::Result<()> {
         })
 }
 
-/// The one line on standard output. Whoever started the agent may have closed it.
-fn announce(line: &str) -> anyhow::Result<()> {
+/// A line on standard output. Whoever started the agent may have closed it.
+pub(crate) fn announce(line: &str) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{line}").and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),

@@ -14,3 +14,5 @@ pub mod position;
 pub mod status;
 pub mod stream;
 pub mod table;
+
+pub use kafka::demo;

@@ -7,6 +7,7 @@
 pub(crate) mod batch;
 pub(crate) mod client;
 pub(crate) mod consumer;
+pub mod demo;
 mod ffi;
 pub(crate) mod open;
 pub(crate) mod options;
