@@ -146,7 +146,7 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
         .set("queued.max.messages.kbytes", (limits::QUEUE_BYTES_MAX / 1024).to_string())
         .set("queued.min.messages", limits::QUEUE_MESSAGES_MAX.to_string())
         .set("fetch.queue.backoff.ms", limits::FULL_QUEUE_WAIT.as_millis().to_string());
-    if let Some(milliseconds) = options.request_timeout_ms {
+    if let Some(milliseconds) = options.request_timeout.map(|timeout| timeout.as_millis()) {
         configuration.set("socket.timeout.ms", milliseconds.to_string());
     }
     configuration
