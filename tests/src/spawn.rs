@@ -75,7 +75,17 @@ pub fn cpu_seconds(pid: u32) -> f64 {
 /// The most memory that a process has held so far.
 #[must_use]
 pub fn peak_memory_mib(pid: u32) -> u64 {
+    memory_figure(pid, "VmHWM:")
+}
+
+/// The memory that a process holds now.
+#[must_use]
+pub fn memory_mib(pid: u32) -> u64 {
+    memory_figure(pid, "VmRSS:")
+}
+
+fn memory_figure(pid: u32, name: &str) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = text.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
 }

@@ -1,0 +1,89 @@
+//! What the measurements share: the stream that is measured, and the topic that it reads. Invariant: every measurement ingests
+//! the same kind of record by the same definition, so that their figures can be set side by side.
+
+use std::time::Duration;
+
+use e2e::agent::Agent;
+use e2e::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME};
+use e2e::kafka::kafka;
+use e2e::transactions::SCHEMA;
+use e2e::wait::wait_until;
+use featurestore_proto::v1::{
+    ConnectionConfig, DeltaTable, DirectSchema, DirectSchemas, IngestionConfig, KafkaStreamConfig, SchemaConfig, SourceConfig, Stream,
+    SubscriptionMode, TableStatus, connection_config, direct_schema, schema_config, source_config, subscription_mode,
+};
+
+/// Partitions of every topic.
+pub(crate) const PARTITIONS: i32 = 4;
+/// A million records take less than a minute; this is for a machine ten times slower.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(900);
+
+/// A number from the environment.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| {
+        text.parse().unwrap_or_else(|_| panic!("{name} is not a number: {text}"))
+    })
+}
+
+/// Starts reading a topic from its beginning.
+pub(crate) fn start_stream(agent: &Agent, topic: &str) {
+    agent.api().create_stream(stream(topic), "bench").unwrap();
+}
+
+/// An agent that knows the broker.
+pub(crate) fn agent_with_connection() -> Agent {
+    let agent = Agent::start();
+    agent.api().create_kafka_connection(CONNECTION_NAME, kafka().bootstrap()).unwrap();
+    agent
+}
+
+/// What the agent says of the table.
+pub(crate) fn table_status(agent: &Agent) -> Result<TableStatus, String> {
+    let record = agent.api().stream(STREAM_NAME).map_err(|status| status.to_string())?;
+    Ok(record.status.unwrap_or_default().table.unwrap_or_default())
+}
+
+/// Waits until the table has exactly these many rows.
+pub(crate) fn await_rows(agent: &Agent, records: u64) {
+    wait_until("everything is in the table", DEADLINE, || {
+        let rows = u64::try_from(table_status(agent)?.rows).unwrap();
+        assert!(rows <= records, "{rows} rows from {records} records");
+        if rows == records { Ok(()) } else { Err(format!("{rows} rows")) }
+    });
+}
+
+fn stream(topic: &str) -> Stream {
+    let schema = DirectSchema {
+        schema: Some(direct_schema::Schema::JsonSchema(SCHEMA.to_owned())),
+    };
+    let schemas = DirectSchemas {
+        key_schema: None,
+        payload_schema: Some(schema),
+    };
+    let source = KafkaStreamConfig {
+        subscription_mode: Some(SubscriptionMode {
+            mode: Some(subscription_mode::Mode::Subscribe(topic.to_owned())),
+        }),
+        extra_options: [("startingOffsets".to_owned(), "earliest".to_owned())].into(),
+    };
+    let connection = connection_config::Connection::UcConnectionName(CONNECTION_NAME.to_owned());
+    Stream {
+        name: STREAM_NAME.to_owned(),
+        source_config: Some(SourceConfig {
+            source: Some(source_config::Source::KafkaStreamConfig(source)),
+        }),
+        connection_config: Some(ConnectionConfig {
+            connection: Some(connection),
+        }),
+        schema_config: Some(SchemaConfig {
+            config: Some(schema_config::Config::DirectSchemas(schemas)),
+        }),
+        ingestion_config: Some(IngestionConfig {
+            ingestion_destination: Some(DeltaTable {
+                delta_table_name: TABLE_NAME.to_owned(),
+            }),
+            ..IngestionConfig::default()
+        }),
+        ..Stream::default()
+    }
+}
