@@ -7,7 +7,7 @@ CARGO_FLAGS ?= --locked
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 .PHONY: setup
 setup: ## Bring the real parts that the tests use (Kafka, Python readers; Terraform must be on PATH)
@@ -32,10 +32,25 @@ demo: setup build ## The main job in front of your eyes: broker, agent and Terra
 test: setup build ## Every test, with a real Terraform, a real Kafka and foreign Delta readers
 	cargo test $(CARGO_FLAGS) --workspace
 
+# Built for the whole workspace, as everything else: cargo would resolve features differently for one package. The program
+# that makes aged tables is not measured, so it comes from the tests' build.
+BENCH_BUILD = cargo build $(CARGO_FLAGS) --workspace --example age_table && cargo build $(CARGO_FLAGS) --release --workspace --bins
+BENCH_RUN = "$${CARGO_TARGET_DIR:-target}/release/bench"
+
 .PHONY: bench
-bench: setup ## CPU-seconds per million records, and the provider's handshake time (release build)
-	cargo build $(CARGO_FLAGS) --release --workspace --bins
-	cargo run $(CARGO_FLAGS) --release -p e2e --bin bench
+bench: setup ## What the product costs and how fast it is, in a few minutes (release build; BENCH=latency,ages chooses)
+	$(BENCH_BUILD)
+	$(BENCH_RUN)
+
+.PHONY: bench-peers
+bench-peers: setup ## The agent and Spark on the same records in one run (some 500 MB to download once)
+	$(BENCH_BUILD)
+	BENCH=peers BENCH_SPARK_HOME="$$(scripts/spark/setup.sh | tee /dev/stderr | tail -n 1)" $(BENCH_RUN)
+
+.PHONY: soak-steady
+soak-steady: setup ## An hour of steady load: memory, lag and cost every five minutes (STEADY_MINUTES)
+	$(BENCH_BUILD)
+	BENCH=steady $(BENCH_RUN)
 
 .PHONY: soak
 soak: setup build ## The long version of the crash test (SOAK_KILLS, default 250)

@@ -83,7 +83,8 @@ fn cache() -> PathBuf {
 }
 
 /// `target/<profile>`: tests run from its `deps` folder, binaries from itself.
-fn profile_folder() -> PathBuf {
+#[must_use]
+pub fn profile_folder() -> PathBuf {
     let executable = std::env::current_exe().unwrap();
     let folder = executable.parent().unwrap();
     if folder.ends_with("deps") {

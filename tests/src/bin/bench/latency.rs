@@ -21,6 +21,8 @@ use crate::scene::{PARTITIONS, agent_with_connection, await_rows, setting, start
 const TOPIC: &str = "bench-latency";
 /// Between two looks at the log: the error of every latency.
 const LOOK: Duration = Duration::from_millis(1);
+/// The client's own default.
+const LINGER_MS: u64 = 5;
 /// Records of the first seconds are not counted: client and table are being opened.
 const WARM_UP_SECONDS: u64 = 10;
 
@@ -38,7 +40,7 @@ pub(crate) fn measure() {
     let agent = agent_with_connection();
     start_stream(&agent, TOPIC);
     let table = agent.table(TABLE_NAME);
-    let load = Load::start(TOPIC, per_second, Stamps::Kept);
+    let load = Load::start(TOPIC, per_second, LINGER_MS, Stamps::Kept);
     let watch = Watch::start(&table, load.started());
     let mut memory = Vec::new();
     wait(Duration::from_secs(WARM_UP_SECONDS));

@@ -49,15 +49,15 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Starts to send `per_second` records a second to a topic.
-    pub(crate) fn start(topic: &str, per_second: u64, stamps: Stamps) -> Self {
+    /// Starts to send `per_second` records a second to a topic, gathered into requests for `linger_ms`.
+    pub(crate) fn start(topic: &str, per_second: u64, linger_ms: u64, stamps: Stamps) -> Self {
         let sent = Arc::new(Mutex::new(Sent::default()));
         let context = Context {
             sent: Arc::clone(&sent),
             stamps,
         };
         let mut config = client_config(kafka().bootstrap());
-        config.set("enable.idempotence", "true").set("linger.ms", "5");
+        config.set("enable.idempotence", "true").set("linger.ms", linger_ms.to_string());
         let producer: BaseProducer<Context> = config.create_with_context(context).unwrap();
         let (stop, stopped) = channel();
         let started = Instant::now();

@@ -10,9 +10,12 @@
     reason = "a measurement stops at the first surprise, and its figures are far below 2^52"
 )]
 
+mod ages;
+mod commits;
 mod handshake;
 mod latency;
 mod load;
+mod peers;
 mod report;
 mod scene;
 mod steady;
@@ -24,13 +27,19 @@ type Measurement = (&'static str, fn());
 const MEASUREMENTS: &[Measurement] = &[
     ("throughput", throughput::measure),
     ("latency", latency::measure),
+    ("ages", ages::measure),
     ("handshake", handshake::measure),
+    ("peers", peers::measure),
     ("steady", steady::measure),
 ];
 /// What `make bench` runs.
-const USUAL: &str = "throughput,latency,handshake";
+const USUAL: &str = "throughput,latency,ages,handshake";
 
 fn main() {
+    let mut arguments = std::env::args().skip(1);
+    if let (Some("commits"), Some(warehouse)) = (arguments.next().as_deref(), arguments.next()) {
+        return commits::serve(&warehouse);
+    }
     let chosen = std::env::var("BENCH").unwrap_or_else(|_| USUAL.to_owned());
     let chosen: Vec<&Measurement> = chosen.split(',').map(measurement).collect();
     report::print_circumstances();

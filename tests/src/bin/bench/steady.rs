@@ -15,6 +15,8 @@ use crate::scene::{PARTITIONS, agent_with_connection, await_rows, setting, start
 const TOPIC: &str = "bench-steady";
 const LOOK: Duration = Duration::from_secs(10);
 const WINDOW: Duration = Duration::from_secs(300);
+/// Few requests, so that the broker leaves the cores to the others for this hour.
+const LINGER_MS: u64 = 50;
 /// What the broker keeps of each partition: minutes, so that an hour needs room for the table and not for the topic too.
 const RETENTION: [(&str, &str); 2] = [("retention.bytes", "536870912"), ("segment.bytes", "67108864")];
 
@@ -38,7 +40,7 @@ pub(crate) fn measure() {
             "table",
         ],
     );
-    let load = Load::start(TOPIC, per_second, Stamps::Dropped);
+    let load = Load::start(TOPIC, per_second, LINGER_MS, Stamps::Dropped);
     let start = Instant::now();
     while start.elapsed() < total {
         let window = WINDOW.min(total - start.elapsed());
