@@ -1,0 +1,106 @@
+//! A look into the table's files, without any of the product's code and without other software: the Delta log's JSON entries
+//! say which Parquet files there are, and Arrow reads them. Enough for a young table; real readers are in `e2e::tables`.
+//! Invariant: a log that has a gap, or that this cannot read, is an error and not a smaller table.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_json::LineDelimitedWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+
+/// Rows of one partition of the source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) rows: usize,
+    pub(crate) first: i64,
+    pub(crate) last: i64,
+}
+
+/// The newest version of a table.
+pub(crate) struct Table {
+    batches: Vec<RecordBatch>,
+}
+
+impl Table {
+    pub(crate) fn read(folder: &Path) -> Self {
+        let mut batches = Vec::new();
+        for path in live_files(folder) {
+            let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+            batches.extend(reader.map(|batch| batch.unwrap()));
+        }
+        Self { batches }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    /// What is there of each partition.
+    pub(crate) fn extents(&self) -> BTreeMap<i32, Extent> {
+        let mut extents: BTreeMap<i32, Extent> = BTreeMap::new();
+        for batch in &self.batches {
+            let partitions = column(batch, "kafka_partition").as_primitive::<Int32Type>();
+            let offsets = column(batch, "kafka_offset").as_primitive::<Int64Type>();
+            for (&partition, &offset) in partitions.values().iter().zip(offsets.values()) {
+                let extent = extents.entry(partition).or_insert(Extent {
+                    rows: 0,
+                    first: offset,
+                    last: offset,
+                });
+                extent.rows += 1;
+                extent.first = extent.first.min(offset);
+                extent.last = extent.last.max(offset);
+            }
+        }
+        extents
+    }
+
+    /// The last rows, as JSON with one line each.
+    pub(crate) fn last_rows(&self, count: usize) -> Vec<String> {
+        let Some(batch) = self.batches.iter().rfind(|batch| batch.num_rows() >= count) else {
+            return Vec::new();
+        };
+        let mut text = Vec::new();
+        let mut writer = LineDelimitedWriter::new(&mut text);
+        writer.write(&batch.slice(batch.num_rows() - count, count)).unwrap();
+        writer.finish().unwrap();
+        drop(writer);
+        String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+fn column<'a>(batch: &'a RecordBatch, name: &str) -> &'a ArrayRef {
+    batch
+        .column_by_name(name)
+        .unwrap_or_else(|| panic!("the table has no column {name}"))
+}
+
+/// Files of the newest version, oldest first, by the log's entries from the first one on.
+fn live_files(folder: &Path) -> Vec<PathBuf> {
+    let log = folder.join("_delta_log");
+    let entries: BTreeSet<PathBuf> = fs::read_dir(&log)
+        .unwrap_or_else(|error| panic!("{}: {error}", log.display()))
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    let mut live: Vec<String> = Vec::new();
+    for (version, path) in entries.iter().enumerate() {
+        let name = path.file_name().unwrap().to_string_lossy();
+        assert_eq!(name, format!("{version:020}.json"), "the log has a gap");
+        for line in fs::read_to_string(path).unwrap().lines() {
+            let action: Value = serde_json::from_str(line).unwrap();
+            if let Some(path) = action["add"]["path"].as_str() {
+                live.push(path.to_owned());
+            } else if let Some(path) = action["remove"]["path"].as_str() {
+                live.retain(|file| file != path);
+            }
+        }
+    }
+    live.into_iter().map(|file| folder.join(file)).collect()
+}
