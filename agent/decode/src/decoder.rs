@@ -67,11 +67,11 @@ impl Decoder {
         let mut plan_index = plan_index.iter();
         for (row, payload) in payloads.iter().enumerate() {
             let index = plan_index.next().map_or(0, |index| usize::from(*index));
-            let (Some(payload), Some(plan)) = (payload, self.plans.get(index)) else {
+            let (Some(payload), Some(plan)) = (payload, self.plans.get_mut(index)) else {
                 self.column.append_null();
                 continue;
             };
-            match &plan.format {
+            match &mut plan.format {
                 PlanFormat::Text => text::append(payload, &mut self.column),
                 PlanFormat::Json(shape) => {
                     if let Some(reason) = json::append(payload, shape, &mut self.column, &mut self.scratch) {

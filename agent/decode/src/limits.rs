@@ -33,6 +33,10 @@ pub const STRUCT_CELLS_PER_MESSAGE_MAX: usize = 1 << 25;
 /// Fields up to which a name that was not predicted is looked for one by one; beyond that a hash map is faster.
 pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
 
+/// Open objects and arrays that the fast way steps over in a value without a column: one bit each of a word. Deeper ones are
+/// left to the exact way.
+pub(crate) const FAST_SKIP_DEPTH_MAX: u32 = 64;
+
 /// Row indexes kept per reason in a report: enough to look at samples, small enough to forget.
 pub const REPORTED_ROWS_MAX: usize = 8;
 

@@ -35,6 +35,16 @@ impl StructColumn {
         self.children.get_mut(index)
     }
 
+    /// Ends the row that was begun, in which `filled` different children got a value.
+    #[inline]
+    pub(crate) fn complete_row_of(&mut self, filled: usize) {
+        if filled == self.children.len() {
+            self.validity.append_non_null();
+        } else {
+            self.complete_row();
+        }
+    }
+
     /// Ends the row that was begun: children without a value in it become null.
     pub(crate) fn complete_row(&mut self) {
         let row = self.validity.len();

@@ -17,7 +17,7 @@ use crate::text::decimal::{self, DecimalMisfit};
 type Conversion = Result<(), MisfitReason>;
 
 /// A JSON integer read as TIMESTAMP is seconds.
-const MICROS_PER_SECOND: i64 = 1_000_000;
+pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
 /// Appends one message as one row. Says why, if something in it did not fit.
 pub(super) fn message(input: &str, shape: &Shape, column: &mut Column, space: &mut TokenizerSpace) -> Option<MisfitReason> {

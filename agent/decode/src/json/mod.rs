@@ -8,6 +8,7 @@
 mod base64;
 mod convert;
 mod cursor;
+mod fast;
 mod number;
 mod rewrite;
 mod shape;
@@ -52,12 +53,13 @@ enum Token {
 #[derive(Default)]
 pub(crate) struct Scratch {
     repaired: Vec<u8>,
+    unescaped: Vec<u8>,
     tokenizer: TokenizerSpace,
 }
 
 /// Appends one message as one row. Says why, if something in it did not fit.
-pub(crate) fn append(payload: &[u8], shape: &Shape, column: &mut Column, scratch: &mut Scratch) -> Option<MisfitReason> {
-    let valid = match std::str::from_utf8(payload) {
+pub(crate) fn append(payload: &[u8], shape: &mut Shape, column: &mut Column, scratch: &mut Scratch) -> Option<MisfitReason> {
+    let valid = match simdutf8::basic::from_utf8(payload) {
         Ok(text) => text,
         Err(_) => {
             scratch.repaired.clear();
@@ -65,6 +67,9 @@ pub(crate) fn append(payload: &[u8], shape: &Shape, column: &mut Column, scratch
             std::str::from_utf8(&scratch.repaired).unwrap_or_default()
         }
     };
+    if !matches!(shape, Shape::Leaf) && fast::append(valid, shape, column, &mut scratch.unescaped) {
+        return None;
+    }
     let misfit = convert::message(valid, shape, column, &mut scratch.tokenizer);
     if scratch.repaired.capacity() > SCRATCH_BYTES_KEPT_MAX {
         scratch.repaired = Vec::new();
