@@ -28,3 +28,6 @@ pub const EXIT_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// After a failed accept. Most likely there are no file handles left, and others need the time to close theirs.
 pub const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(100);
+
+/// Between two looks at whether the Terraform that started this process still lives. A look is one system call.
+pub const PARENT_LOOK_INTERVAL: Duration = Duration::from_secs(1);

@@ -22,7 +22,7 @@ use crate::handshake::listener::Listener;
 use crate::handshake::reattach;
 use crate::handshake::services::PluginServices;
 use crate::handshake::{self, Refusal};
-use crate::limits::{EXIT_WAIT_MAX, MESSAGE_BYTES_MAX};
+use crate::limits::{EXIT_WAIT_MAX, MESSAGE_BYTES_MAX, PARENT_LOOK_INTERVAL};
 use crate::provider::Provider;
 use crate::wire::ProviderService;
 use crate::{logging, panic_hook};
@@ -108,6 +108,7 @@ async fn serve_terraform(engine: Engine) -> Result<(), ServeError> {
     let address = listener.address().map_err(ServeError::Listen)?;
     let stop = CancellationToken::new();
     stop_at_signals(&stop, Interrupts::AreTerraforms);
+    stop_without_terraform(&stop);
     print(&line(&address, tls.as_ref().map(|tls| tls.certificate.as_slice())))?;
     run(engine, listener, tls, stop).await
 }
@@ -168,6 +169,28 @@ fn stop_at_signals(stop: &CancellationToken, interrupts: Interrupts) {
         }
     });
 }
+
+/// A Terraform that is killed tells nobody to exit; its providers would stay for ever.
+#[cfg(unix)]
+fn stop_without_terraform(stop: &CancellationToken) {
+    use std::os::unix::process::parent_id;
+
+    let terraform = parent_id();
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        while parent_id() == terraform {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(PARENT_LOOK_INTERVAL) => {}
+            }
+        }
+        tracing::warn!("the Terraform that started this provider is gone");
+        stop.cancel();
+    });
+}
+
+#[cfg(not(unix))]
+fn stop_without_terraform(_stop: &CancellationToken) {}
 
 /// Serves until the order to stop, then until everything is closed or the time is up.
 async fn run(engine: Engine, listener: Listener, tls: Option<Tls>, stop: CancellationToken) -> Result<(), ServeError> {

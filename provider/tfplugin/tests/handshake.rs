@@ -254,6 +254,34 @@ async fn an_interrupt_is_terraforms_business_and_a_termination_ends_in_order() {
 }
 
 #[tokio::test]
+async fn it_ends_when_the_terraform_that_started_it_was_killed() {
+    let sockets = TempDir::new().unwrap();
+    // A shell in Terraform's place: the provider is its child, and what the provider prints goes on to us.
+    let mut terraform = Command::new("sh")
+        .args(["-c", "\"$0\" & wait"])
+        .arg(support::provider_program())
+        .env("TF_PLUGIN_MAGIC_COOKIE", COOKIE)
+        .env("PLUGIN_PROTOCOL_VERSIONS", "6")
+        .env("PLUGIN_UNIX_SOCKET_DIR", sockets.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = BufReader::new(terraform.stdout.take().unwrap());
+    let mut line = String::new();
+    tokio::time::timeout(DEADLINE, stdout.read_line(&mut line)).await.unwrap().unwrap();
+    let socket = line.split('|').nth(3).unwrap().to_owned();
+    assert!(std::path::Path::new(&socket).exists(), "{line}");
+    terraform.kill().await.unwrap();
+    // The pipe ends with the last process that holds it: the provider.
+    let mut rest = Vec::new();
+    tokio::time::timeout(DEADLINE, stdout.read_to_end(&mut rest))
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(!std::path::Path::new(&socket).exists(), "the socket is still there");
+}
+
+#[tokio::test]
 async fn messages_of_many_megabytes_go_both_ways() {
     let client = Client::new();
     let started = start(Some(&client)).await;
