@@ -10,7 +10,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## Bring the real parts that the tests use (Kafka, Python readers; Terraform must be on PATH)
+setup: ## Bring the real parts that the tests use: Kafka, Python readers, a Terraform if there is none
 	@scripts/setup.sh
 
 # One cargo call for binaries and tests: two would resolve features differently and build the heavy dependencies twice.
@@ -25,8 +25,8 @@ check: ## Format check, clippy with warnings as errors, the architecture tests
 	cargo test $(CARGO_FLAGS) -p e2e --test structure
 
 .PHONY: demo
-demo: setup build ## The main job in front of your eyes: broker, agent and Terraform on this machine, cleaned up at the end
-	cargo run $(CARGO_FLAGS) -p e2e --bin demo
+demo: ## The main job in front of your eyes: agent, broker and Terraform on this machine; nothing runs on at the end
+	@scripts/demo.sh
 
 .PHONY: test
 test: setup build ## Every test, with a real Terraform, a real Kafka and foreign Delta readers

@@ -27,11 +27,11 @@ pub(crate) fn rows(folder: &Path) {
 }
 
 /// The commands that go on where the demonstration ended.
-pub(crate) fn print_commands(folder: &Folder) {
+pub(crate) fn print_commands(folder: &Folder, terraform: &Path) {
     let program = std::env::current_exe().unwrap();
     let binaries = program.parent().unwrap().display();
     println!(
-        "\nTo go on by hand, in one terminal (Ctrl-C stops it; it prints the broker's address and its data folder):
+        "\nTo go on by hand, in one terminal (it prints the broker's address and its data folder; Ctrl-C ends it):
 
     {binaries}/featurestore-agent demo
 
@@ -40,12 +40,13 @@ and in another one:
     cd {workspace}
     export TF_CLI_CONFIG_FILE={settings}
     export TF_VAR_bootstrap_servers=127.0.0.1:PORT      # as the agent printed it
-    terraform apply
+    {terraform} apply
     {binaries}/demo send $TF_VAR_bootstrap_servers
     {binaries}/demo rows DATA-FOLDER/warehouse/{TABLE}
-    terraform destroy
+    {terraform} destroy
 
 Any reader of Delta tables will do, as DuckDB: SELECT * FROM delta_scan('DATA-FOLDER/warehouse/{TABLE}')",
+        terraform = terraform.display(),
         workspace = folder.workspace().display(),
         settings = folder.cli_configuration().display(),
     );

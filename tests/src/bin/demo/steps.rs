@@ -48,7 +48,7 @@ pub(crate) fn run(terraform: PathBuf, folder: &Path) {
         "\n=== That was all, in {} s. Nothing is running any more.",
         start.elapsed().as_secs()
     );
-    by_hand::print_commands(&folder);
+    by_hand::print_commands(&folder, terraform.program());
 }
 
 fn create(terraform: &Terraform) {
@@ -125,6 +125,11 @@ fn drift(terraform: &Terraform, producer: &RecordingProducer, watch: &Watch) {
     );
     watch.delete_stream();
     println!("  `{STREAM}` was deleted through the agent's API, and its table with it.");
+    terraform.run(
+        &["plan", "-refresh-only", "-detailed-exitcode"],
+        CHANGES,
+        &["# featurestore_stream.transactions has been deleted"],
+    );
     terraform.run(
         &["plan", "-detailed-exitcode", "-out=tfplan"],
         CHANGES,

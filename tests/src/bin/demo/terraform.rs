@@ -1,7 +1,7 @@
 //! Terraform as a user runs it: typed out, run in the copy of the example, its output shown. Invariant: a command that ends
 //! otherwise than the demonstration says, or does not say what it is said to say, ends the demonstration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use e2e::limits::TERRAFORM_COMMAND;
@@ -38,6 +38,11 @@ impl Terraform {
             endpoint: endpoint.to_owned(),
             bootstrap: bootstrap.to_owned(),
         }
+    }
+
+    /// What runs.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Runs a command, shows it with its output, and fails unless it ends with `code` and says all of `texts`.
