@@ -98,8 +98,10 @@ pub(crate) fn show_table(folder: &Path) {
             extent.rows, extent.first, extent.last
         );
     }
-    println!("  Some of them:");
-    for row in table.last_rows(SAMPLES) {
+    for (index, row) in table.last_rows(SAMPLES).iter().enumerate() {
+        if index == 0 {
+            println!("  Some of them:");
+        }
         println!("    {row}");
     }
 }

@@ -61,11 +61,12 @@ impl Table {
         extents
     }
 
-    /// The last rows, as JSON with one line each.
+    /// The last rows of the newest file, as JSON with one line each.
     pub(crate) fn last_rows(&self, count: usize) -> Vec<String> {
-        let Some(batch) = self.batches.iter().rfind(|batch| batch.num_rows() >= count) else {
+        let Some(batch) = self.batches.last() else {
             return Vec::new();
         };
+        let count = count.min(batch.num_rows());
         let mut text = Vec::new();
         let mut writer = LineDelimitedWriter::new(&mut text);
         writer.write(&batch.slice(batch.num_rows() - count, count)).unwrap();
@@ -85,7 +86,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> &'a ArrayRef {
 fn live_files(folder: &Path) -> Vec<PathBuf> {
     let log = folder.join("_delta_log");
     let entries: BTreeSet<PathBuf> = fs::read_dir(&log)
-        .unwrap_or_else(|error| panic!("{}: {error}", log.display()))
+        .unwrap_or_else(|error| panic!("{}: {error}; is this the folder of a table?", log.display()))
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .collect();
