@@ -67,12 +67,15 @@ pub(crate) fn append(payload: &[u8], shape: &mut Shape, column: &mut Column, scr
             std::str::from_utf8(&scratch.repaired).unwrap_or_default()
         }
     };
-    if !matches!(shape, Shape::Leaf) && fast::append(valid, shape, column, &mut scratch.unescaped) {
-        return None;
-    }
-    let misfit = convert::message(valid, shape, column, &mut scratch.tokenizer);
-    if scratch.repaired.capacity() > SCRATCH_BYTES_KEPT_MAX {
-        scratch.repaired = Vec::new();
+    let misfit = if !matches!(shape, Shape::Leaf) && fast::append(valid, shape, column, &mut scratch.unescaped) {
+        None
+    } else {
+        convert::message(valid, shape, column, &mut scratch.tokenizer)
+    };
+    for space in [&mut scratch.repaired, &mut scratch.unescaped] {
+        if space.capacity() > SCRATCH_BYTES_KEPT_MAX {
+            *space = Vec::new();
+        }
     }
     misfit
 }

@@ -16,11 +16,17 @@ const GREGORIAN_START_DAY: i64 = -141_427;
 
 /// Microseconds since the epoch of a TIMESTAMP text.
 pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
-    timestamp(text.as_bytes()).or_else(|| timestamp(without_gmt(text)?.as_bytes()))
+    let bytes = text.as_bytes();
+    plain_timestamp(bytes.strip_suffix(b"Z").unwrap_or(bytes))
+        .or_else(|| timestamp(bytes))
+        .or_else(|| timestamp(without_gmt(text)?.as_bytes()))
 }
 
 /// Microseconds of a TIMESTAMP_NTZ text, which has no zone.
 pub(crate) fn parse_timestamp_ntz(text: &str) -> Option<i64> {
+    if let Some(micros) = plain_timestamp(text.as_bytes()) {
+        return Some(micros);
+    }
     let segments = Segments::of(text.as_bytes())?;
     if segments.zone.is_some() {
         return None;
@@ -38,6 +44,57 @@ pub(crate) fn parse_date(text: &str) -> Option<i32> {
 /// Spark's second try.
 fn without_gmt(text: &str) -> Option<String> {
     text.contains("GMT").then(|| text.replace("GMT", ""))
+}
+
+/// The form that most timestamps have, without a zone: `2024-02-29T12:34:56`, with a fraction or without. `None` means that
+/// another reader must look.
+fn plain_timestamp(text: &[u8]) -> Option<i64> {
+    let (start, rest) = text.split_first_chunk()?;
+    let [
+        y0,
+        y1,
+        y2,
+        y3,
+        b'-',
+        m0,
+        m1,
+        b'-',
+        d0,
+        d1,
+        b'T' | b' ',
+        h0,
+        h1,
+        b':',
+        i0,
+        i1,
+        b':',
+        s0,
+        s1,
+    ] = start
+    else {
+        return None;
+    };
+    let digits = |digits: &[&u8]| {
+        digits.iter().try_fold(0_i64, |value, digit| match **digit {
+            digit @ b'0'..=b'9' => Some(value * 10 + i64::from(digit - b'0')),
+            _ => None,
+        })
+    };
+    let mut micros = 0;
+    if let Some((point, fraction)) = rest.split_first() {
+        if *point != b'.' || !fraction.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let counted = fraction.iter().chain(std::iter::repeat(&b'0')).take(FRACTION_DIGITS as usize);
+        micros = counted.fold(0, |value, digit| value * 10 + i64::from(digit - b'0'));
+    }
+    let (year, month, day) = (digits(&[y0, y1, y2, y3])?, digits(&[m0, m1])?, digits(&[d0, d1])?);
+    let (hour, minute, second) = (digits(&[h0, h1])?, digits(&[i0, i1])?, digits(&[s0, s1])?);
+    let segments = Segments {
+        values: [year, month, day, hour, minute, second, micros, 0],
+        zone: None,
+    };
+    segments.micros()
 }
 
 fn timestamp(text: &[u8]) -> Option<i64> {
@@ -256,7 +313,46 @@ fn split_sign(text: &[u8]) -> Option<(bool, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_date, parse_timestamp, parse_timestamp_ntz};
+    use super::{parse_date, parse_timestamp, parse_timestamp_ntz, plain_timestamp, timestamp};
+
+    #[test]
+    fn the_plain_form_is_read_as_any_other() {
+        let mut plain = 0;
+        for date in [
+            "2024-02-29",
+            "2023-02-29",
+            "0000-01-01",
+            "9999-12-31",
+            "2024-1-01",
+            "2024-00-10",
+            "20a4-02-29",
+        ] {
+            for time in [
+                "T12:34:56",
+                " 00:00:00",
+                "T23:59:59",
+                "T24:00:00",
+                "T12:60:00",
+                "T12:00:60",
+                "t12:00:00",
+                "T1:00:00",
+            ] {
+                for fraction in ["", ".", ".1", ".000001", ".123456", ".1234569999", ".12x"] {
+                    let text = format!("{date}{time}{fraction}");
+                    if let Some(micros) = plain_timestamp(text.as_bytes()) {
+                        plain += 1;
+                        assert_eq!(timestamp(text.as_bytes()), Some(micros), "{text}");
+                        assert_eq!(
+                            parse_timestamp(&format!("{text}Z")),
+                            timestamp(format!("{text}Z").as_bytes()),
+                            "{text}Z"
+                        );
+                    }
+                }
+            }
+        }
+        assert_eq!(plain, 3 * 3 * 6);
+    }
 
     #[test]
     fn timestamps_are_read_with_any_zone_and_cut_to_microseconds() {

@@ -1,7 +1,7 @@
 //! Texts: borrowed when they hold no escape, else put together in a buffer.
 
 use super::Reader;
-use super::scan::special_from;
+use super::scan::{CHUNK_BYTES, copy_plain, special_from};
 use crate::builders::BytesColumn;
 use crate::limits::STRING_UNITS_MAX;
 
@@ -25,34 +25,37 @@ impl<'a> Reader<'a> {
                 column.append(self.input.get(at..end)?);
                 Some(end + 1)
             }
-            b'\\' => {
-                let behind = self.unescape(at, end)?;
-                column.append(self.unescaped);
-                Some(behind)
-            }
+            b'\\' => self.unescape(at, column),
             _ => None,
         }
     }
 
-    /// Puts the text from `at` on, whose first escape is at `escape`, into the buffer.
-    fn unescape(&mut self, at: usize, escape: usize) -> Option<usize> {
-        self.unescaped.clear();
-        let (mut at, mut end) = (at, escape);
-        loop {
-            self.unescaped.extend_from_slice(self.input.get(at..end)?);
-            at = match self.byte(end)? {
-                b'"' => break,
-                b'\\' => self.escape(end + 1)?,
-                _ => return None,
-            };
-            end = special_from(self.input, at);
+    /// Appends a text with escapes, put together in the buffer first.
+    fn unescape(&mut self, at: usize, column: &mut BytesColumn) -> Option<usize> {
+        // What an escape stands for is never longer than the escape.
+        let room = self.input.len() - at + CHUNK_BYTES;
+        if self.unescaped.len() < room {
+            self.unescaped.resize(room, 0);
         }
-        (self.unescaped.len() <= STRING_UNITS_MAX).then_some(end + 1)
+        let (mut at, mut len) = (at, 0);
+        loop {
+            (at, len) = copy_plain(self.input, at, self.unescaped, len)?;
+            match self.byte(at)? {
+                b'"' => break,
+                b'\\' => (at, len) = self.escape(at + 1, len)?,
+                _ => return None,
+            }
+        }
+        if len > STRING_UNITS_MAX {
+            return None;
+        }
+        column.append(self.unescaped.get(..len)?);
+        Some(at + 1)
     }
 
-    /// What stands behind a backslash. A surrogate without its other half is a surprise.
+    /// Writes what stands behind a backslash. A surrogate without its other half is a surprise.
     #[inline]
-    fn escape(&mut self, at: usize) -> Option<usize> {
+    fn escape(&mut self, at: usize, len: usize) -> Option<(usize, usize)> {
         let byte = match self.byte(at)? {
             literal @ (b'"' | b'/' | b'\\' | b'\'') => literal,
             b'n' => b'\n',
@@ -60,14 +63,14 @@ impl<'a> Reader<'a> {
             b'r' => b'\r',
             b'b' => 0x08,
             b'f' => 0x0C,
-            b'u' => return self.escaped_unit(at + 1),
+            b'u' => return self.escaped_units(at + 1, len),
             _ => return None,
         };
-        self.unescaped.push(byte);
-        Some(at + 1)
+        *self.unescaped.get_mut(len)? = byte;
+        Some((at + 1, len + 1))
     }
 
-    fn escaped_unit(&mut self, at: usize) -> Option<usize> {
+    fn escaped_units(&mut self, at: usize, len: usize) -> Option<(usize, usize)> {
         let unit = self.hex_digits(at)?;
         let (character, behind) = match unit {
             0xD800..0xDC00 => {
@@ -83,8 +86,10 @@ impl<'a> Reader<'a> {
             unit => (unit, at + 4),
         };
         let character = char::from_u32(character)?;
-        self.unescaped.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
-        Some(behind)
+        let written = character
+            .encode_utf8(self.unescaped.get_mut(len..len + character.len_utf8())?)
+            .len();
+        Some((behind, len + written))
     }
 
     fn hex_digits(&self, at: usize) -> Option<u32> {
