@@ -8,6 +8,7 @@ import datetime
 import decimal
 import json
 import pathlib
+import re
 import sys
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
@@ -47,9 +48,10 @@ def plain(value):
     return value
 
 
-def duckdb_rows(path, columns):
+def duckdb_rows(path, columns, version=None):
     wanted = ", ".join(f'"{name}"' for name in columns) if columns else "*"
-    cursor = duckdb_connection().execute(f"SELECT {wanted} FROM delta_scan(?)", [path])
+    at = "" if version is None else f", version => {int(version)}"
+    cursor = duckdb_connection().execute(f"SELECT {wanted} FROM delta_scan(?{at})", [path])
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, map(plain, row))) for row in cursor.fetchall()]
 
@@ -68,6 +70,33 @@ READERS = {"duckdb": duckdb_rows, "polars": polars_rows}
 
 def rows(reader, path, columns=None):
     return READERS[reader](path, columns)
+
+
+def rows_of_version(path, version):
+    """All rows of a version, by DuckDB."""
+    return duckdb_rows(path, None, version)
+
+
+def files_read(path, predicate):
+    """How many files DuckDB reads for a predicate, and how many there are."""
+    query = f"EXPLAIN ANALYZE SELECT count(*) FROM delta_scan(?) WHERE {predicate}"
+    plan = duckdb_connection().execute(query, [path]).fetchall()[0][1]
+    # The plan is drawn with a frame, and a line may be broken in the middle.
+    drawn = re.sub(r"[^A-Za-z0-9/:]", "", plan)
+    found = re.search(r"ScanningFiles:(\d+)/(\d+)", drawn)
+    return [int(found[1]), int(found[2])] if found else plan
+
+
+def offsets_at(reader, path, micros):
+    """Offsets of the rows with exactly that timestamp."""
+    if reader == "duckdb":
+        query = f"SELECT kafka_offset FROM delta_scan(?) WHERE stream_record_timestamp = make_timestamptz({int(micros)})"
+        return [row[0] for row in duckdb_connection().execute(query, [path]).fetchall()]
+    import polars
+
+    moment = EPOCH + datetime.timedelta(microseconds=micros)
+    table = polars.scan_delta(path).filter(polars.col("stream_record_timestamp") == moment)
+    return table.collect()["kafka_offset"].to_list()
 
 
 def columns(reader, path):
@@ -92,6 +121,37 @@ def delete_rows(path, predicate):
     from deltalake import DeltaTable
 
     DeltaTable(path).delete(predicate)
+
+
+def update_rows(path, predicate, updates):
+    """What a user may do: values changed."""
+    from deltalake import DeltaTable
+
+    DeltaTable(path).update(predicate=predicate, updates=updates)
+
+
+def optimize(path, z_order=None):
+    """What a user may do: small files put together, in some order."""
+    from deltalake import DeltaTable
+
+    optimizer = DeltaTable(path).optimize
+    return json.loads(json.dumps(optimizer.z_order(z_order) if z_order else optimizer.compact(), default=str))
+
+
+def vacuum(path, hours=None):
+    """What a user may do: files deleted that no version within so many hours needs. Fewer than a week only if one insists."""
+    from deltalake import DeltaTable
+
+    return DeltaTable(path).vacuum(hours, dry_run=False, enforce_retention_duration=hours is None)
+
+
+def statistics(path):
+    """What delta-rs takes for each file's path, rows, and its columns' minima, maxima and null counts."""
+    from deltalake import DeltaTable
+
+    actions = DeltaTable(path).get_add_actions(flatten=True)
+    names = actions.schema.names
+    return [dict(zip(names, map(plain, row))) for row in zip(*(actions.column(name).to_pylist() for name in names))]
 
 
 def overwrite(path):
@@ -124,20 +184,32 @@ def foreign_table(path):
     polars.DataFrame({"mine": [1]}).write_delta(path)
 
 
-ACTIONS = {
-    action.__name__: action
-    for action in (rows, columns, version, add_column, delete_rows, overwrite, restore, foreign_table)
-}
-
-
-def main():
+def serve(*actions):
+    named = {action.__name__: action for action in actions}
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            answer = {"ok": ACTIONS[request.pop("action")](**request)}
+            answer = {"ok": named[request.pop("action")](**request)}
         except Exception as error:  # the test that asked fails with this text
             answer = {"error": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    serve(
+        rows,
+        rows_of_version,
+        files_read,
+        offsets_at,
+        statistics,
+        columns,
+        version,
+        add_column,
+        delete_rows,
+        update_rows,
+        optimize,
+        vacuum,
+        overwrite,
+        restore,
+        foreign_table,
+    )

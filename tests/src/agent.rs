@@ -5,10 +5,12 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::api::Api;
+use crate::disk::SmallDisk;
 use crate::failpoints::Failpoints;
 use crate::limits::{AGENT_READY, AGENT_STOP};
 use crate::paths::{binary, discard, fresh_folder};
@@ -25,6 +27,7 @@ pub struct Agent {
     process: Option<Child>,
     api: Api,
     flags: Vec<String>,
+    disk: Option<SmallDisk>,
 }
 
 impl Agent {
@@ -37,9 +40,22 @@ impl Agent {
     /// Starts an agent with further flags of `serve`.
     #[must_use]
     pub fn start_with(flags: &[&str]) -> Self {
+        Self::launched(fresh_folder("agent"), flags, None)
+    }
+
+    /// Starts an agent whose warehouse is on a disk of its own of so many mebibytes.
+    ///
+    /// # Errors
+    /// Why this machine lets us mount none.
+    pub fn start_on_small_disk(mebibytes: u32) -> Result<Self, String> {
         let folder = fresh_folder("agent");
+        let disk = SmallDisk::mount(&folder.join("warehouse"), mebibytes)?;
+        Ok(Self::launched(folder, &[], Some(disk)))
+    }
+
+    fn launched(folder: PathBuf, flags: &[&str], disk: Option<SmallDisk>) -> Self {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let (process, endpoint) = launch(&folder, "127.0.0.1:0", &flags);
+        let (process, endpoint) = launch(&folder, "127.0.0.1:0", &flags, disk.as_ref());
         let api = Api::new(&endpoint);
         Self {
             folder,
@@ -47,7 +63,20 @@ impl Agent {
             process: Some(process),
             api,
             flags,
+            disk,
         }
+    }
+
+    /// The disk that its warehouse is on, if that is one of its own.
+    #[must_use]
+    pub fn disk(&self) -> Option<&SmallDisk> {
+        self.disk.as_ref()
+    }
+
+    /// Folder of its database.
+    #[must_use]
+    pub fn data_folder(&self) -> PathBuf {
+        self.folder.join("data")
     }
 
     /// `http://127.0.0.1:port`, the same for all lives of this agent.
@@ -74,10 +103,22 @@ impl Agent {
         name.split('.').fold(self.warehouse(), |folder, part| folder.join(part))
     }
 
-    /// Root of all tables.
+    /// Root of all tables, as the test sees it.
     #[must_use]
     pub fn warehouse(&self) -> PathBuf {
-        self.folder.join("warehouse")
+        let path = self.folder.join("warehouse");
+        match &self.disk {
+            Some(disk) => disk.outside(&path),
+            None => path,
+        }
+    }
+
+    /// A copy of a table's folder, for readers that cannot see the agent's own disk.
+    #[must_use]
+    pub fn copy_of_table(&self, name: &str) -> PathBuf {
+        let copy = fresh_folder("copy");
+        copy_folder(&self.table(name), &copy);
+        copy
     }
 
     /// Its points of failure.
@@ -92,9 +133,21 @@ impl Agent {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
+    /// Whether a life of it has begun that was not ended from here.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.process.is_some()
+    }
+
     /// True once the process has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         self.process.as_mut().is_none_or(|process| process.try_wait().unwrap().is_some())
+    }
+
+    /// Waits until it has ended by itself, at a point of failure.
+    pub fn await_end(&mut self, what: &str, deadline: Duration) -> ExitStatus {
+        let mut process = self.process.take().expect("the agent runs");
+        wait_until(what, deadline, || process.try_wait().unwrap().ok_or("the agent lives"))
     }
 
     /// Kills it without warning, as a power cut would.
@@ -114,10 +167,33 @@ impl Agent {
     /// Starts it again after a kill or a stop.
     pub fn start_again(&mut self) {
         assert!(self.process.is_none(), "the agent still runs");
-        let listen = self.endpoint.strip_prefix("http://").unwrap().to_owned();
-        let (process, endpoint) = launch(&self.folder, &listen, &self.flags);
+        let (process, endpoint) = launch(&self.folder, self.address(), &self.flags, self.disk.as_ref());
         assert_eq!(endpoint, self.endpoint);
         self.process = Some(process);
+    }
+
+    /// Starts it again at a point of failure that it may reach before it is ready.
+    pub fn start_to_end(&mut self) {
+        assert!(self.process.is_none(), "the agent still runs");
+        let (process, _nobody_reads) = begin(&self.folder, self.address(), &self.flags, self.disk.as_ref());
+        self.process = Some(process);
+    }
+
+    /// Sets the flags of its further lives.
+    pub fn set_flags(&mut self, flags: &[&str]) {
+        self.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+    }
+
+    /// Removes its data and its tables between two lives: the next one begins like the first.
+    pub fn forget_all(&self) {
+        assert!(self.process.is_none(), "the agent still runs");
+        for folder in ["data", "warehouse"] {
+            fs::remove_dir_all(self.folder.join(folder)).unwrap();
+        }
+    }
+
+    fn address(&self) -> &str {
+        self.endpoint.strip_prefix("http://").unwrap()
     }
 }
 
@@ -134,9 +210,10 @@ impl Drop for Agent {
     }
 }
 
-fn launch(folder: &Path, listen: &str, flags: &[String]) -> (Child, String) {
+fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>) -> (Child, Receiver<String>) {
     let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
-    let mut command = Command::new(binary("featurestore-agent"));
+    let program = binary("featurestore-agent");
+    let mut command = disk.map_or_else(|| Command::new(&program), |disk| disk.command(&program));
     command
         .args(["serve", "--insecure-local", "--listen", listen, "--data-dir"])
         .arg(folder.join("data"))
@@ -152,6 +229,11 @@ fn launch(folder: &Path, listen: &str, flags: &[String]) -> (Child, String) {
     let output = BufReader::new(process.stdout.take().unwrap());
     // Reads to the end, so that the agent never blocks on a full pipe.
     thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+    (process, inbox)
+}
+
+fn launch(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>) -> (Child, String) {
+    let (mut process, inbox) = begin(folder, listen, flags, disk);
     let endpoint = wait_until("the agent is ready", AGENT_READY, || {
         while let Ok(line) = inbox.try_recv() {
             if let Some(endpoint) = line.strip_prefix(READY) {
@@ -165,6 +247,20 @@ fn launch(folder: &Path, listen: &str, flags: &[String]) -> (Child, String) {
         Err("no ready line")
     });
     (process, endpoint)
+}
+
+/// Copies a folder with all that is in it into one that is there.
+pub fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_folder(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
 
 fn tail(text: &str, lines: usize) -> String {

@@ -8,14 +8,17 @@ use featurestore_proto::v1::agent_service_client::AgentServiceClient;
 use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
 use featurestore_proto::v1::{
-    CheckStreamRequest, CheckStreamResponse, Connection, CreateConnectionRequest, CreateStreamRequest, DeleteConnectionRequest,
-    DeleteStreamRequest, GetAgentRequest, GetAgentResponse, GetStreamRequest, KafkaConnection, SetStreamOperationsRequest, Stream,
-    StreamOperations, StreamRecord, StreamState, UpdateStreamRequest, connection::Options,
+    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest,
+    DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas, GetAgentRequest, GetAgentResponse,
+    GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig, SetStreamOperationsRequest,
+    SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, UpdateStreamRequest, connection::Options,
+    connection_config, direct_schema, schema_config, source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
 use tonic::Status;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME};
 use crate::limits::{AGENT_CALL, STREAM_SETTLES};
 use crate::wait::wait_until;
 
@@ -33,6 +36,44 @@ fn runtime() -> &'static Runtime {
             .build()
             .unwrap()
     })
+}
+
+/// The standard stream as a message: one topic from its beginning, by that JSON schema.
+#[must_use]
+pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
+    let schema = DirectSchema {
+        schema: Some(direct_schema::Schema::JsonSchema(json_schema.to_owned())),
+    };
+    let schemas = DirectSchemas {
+        key_schema: None,
+        payload_schema: Some(schema),
+    };
+    let source = KafkaStreamConfig {
+        subscription_mode: Some(SubscriptionMode {
+            mode: Some(subscription_mode::Mode::Subscribe(topic.to_owned())),
+        }),
+        extra_options: [("startingOffsets".to_owned(), "earliest".to_owned())].into(),
+    };
+    let connection = connection_config::Connection::UcConnectionName(CONNECTION_NAME.to_owned());
+    Stream {
+        name: STREAM_NAME.to_owned(),
+        source_config: Some(SourceConfig {
+            source: Some(source_config::Source::KafkaStreamConfig(source)),
+        }),
+        connection_config: Some(ConnectionConfig {
+            connection: Some(connection),
+        }),
+        schema_config: Some(SchemaConfig {
+            config: Some(schema_config::Config::DirectSchemas(schemas)),
+        }),
+        ingestion_config: Some(IngestionConfig {
+            ingestion_destination: Some(DeltaTable {
+                delta_table_name: TABLE_NAME.to_owned(),
+            }),
+            ..IngestionConfig::default()
+        }),
+        ..Stream::default()
+    }
 }
 
 /// A client of one agent; it connects again by itself after the agent was killed.
@@ -148,6 +189,18 @@ impl Api {
             ..SetStreamOperationsRequest::default()
         };
         block_on(self.streams().set_stream_operations(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// Ends a stream's run and begins another, with the table from the trash if it is there.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn restart_stream(&self, name: &str) -> Result<StreamRecord, Status> {
+        let request = RestartStreamRequest {
+            name: name.to_owned(),
+            ..RestartStreamRequest::default()
+        };
+        block_on(self.streams().restart_stream(request)).map(|answer| answer.into_inner().record.unwrap())
     }
 
     /// What a create or an update would do.

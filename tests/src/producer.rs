@@ -103,8 +103,13 @@ impl RecordingProducer {
     #[must_use]
     pub fn transactional(id: &str) -> Self {
         let this = Self::with(&[("transactional.id", id)]);
-        this.producer.init_transactions(BROKER_REQUEST).expect("init transactions");
+        this.init_transactions();
         this
+    }
+
+    /// Makes a producer with a transactional id ready.
+    pub fn init_transactions(&self) {
+        self.producer.init_transactions(BROKER_REQUEST).expect("init transactions");
     }
 
     /// A producer with further librdkafka properties, `compression.type` for one.

@@ -14,11 +14,59 @@ use crate::spawn::spawn;
 /// The two readers that every claim about rows is checked with.
 pub const READERS: [&str; 2] = ["duckdb", "polars"];
 
-struct Python {
-    /// Lives as long as the run; the death signal ends it.
-    _process: Child,
+/// A script of `tests/python` that answers one request a line.
+pub struct Script {
+    process: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
+}
+
+impl Script {
+    /// Starts the script of that name.
+    #[must_use]
+    pub fn start(name: &str) -> Self {
+        Self::start_with(&test_parts().python, name)
+    }
+
+    /// The same with that Python.
+    #[must_use]
+    pub fn start_with(python: &Path, name: &str) -> Self {
+        let mut command = Command::new(python);
+        command
+            .arg(repository().join("tests/python").join(name))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut process = spawn(command).unwrap_or_else(|error| panic!("start {name}: {error}"));
+        let requests = process.stdin.take().unwrap();
+        let answers = BufReader::new(process.stdout.take().unwrap());
+        Self {
+            process,
+            requests,
+            answers,
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// What the script met, in its own words.
+    pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
+        writeln!(self.requests, "{request}").expect("write to the script");
+        let mut line = String::new();
+        self.answers.read_line(&mut line).expect("read from the script");
+        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
+        match answer.get("error") {
+            Some(error) => Err(error.as_str().unwrap_or_default().to_owned()),
+            None => Ok(answer["ok"].clone()),
+        }
+    }
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
 }
 
 /// All rows of a table as one reader sees them, with all columns or with some.
@@ -61,6 +109,70 @@ pub fn delete_rows(table: &Path, predicate: &str) {
     ask(&json!({"action": "delete_rows", "path": table, "predicate": predicate})).unwrap();
 }
 
+/// Someone changes values: column to SQL expression.
+///
+/// # Errors
+/// The writer's own words.
+pub fn update_rows(table: &Path, predicate: &str, updates: &Value) -> Result<Value, String> {
+    ask(&json!({"action": "update_rows", "path": table, "predicate": predicate, "updates": updates}))
+}
+
+/// As [`delete_rows`], where it may lose against another writer.
+///
+/// # Errors
+/// The writer's own words.
+pub fn try_delete_rows(table: &Path, predicate: &str) -> Result<Value, String> {
+    ask(&json!({"action": "delete_rows", "path": table, "predicate": predicate}))
+}
+
+/// Someone puts small files together, in the order of some columns if there are any.
+///
+/// # Errors
+/// The writer's own words.
+pub fn optimize(table: &Path, z_order: &[&str]) -> Result<Value, String> {
+    ask(&json!({"action": "optimize", "path": table, "z_order": z_order}))
+}
+
+/// Someone deletes the files that no version within so many hours needs.
+///
+/// # Errors
+/// The writer's own words.
+pub fn vacuum(table: &Path, hours: Option<u32>) -> Result<Value, String> {
+    ask(&json!({"action": "vacuum", "path": table, "hours": hours}))
+}
+
+/// All rows of a version of a table, by DuckDB.
+///
+/// # Errors
+/// The reader's own words.
+pub fn rows_of_version(table: &Path, version: i64) -> Result<Vec<Value>, String> {
+    let answer = ask(&json!({"action": "rows_of_version", "path": table, "version": version}))?;
+    Ok(answer.as_array().expect("a list of rows").clone())
+}
+
+/// How many files DuckDB reads for a predicate, and how many there are.
+///
+/// # Errors
+/// The reader's own words.
+pub fn files_read(table: &Path, predicate: &str) -> Result<Value, String> {
+    ask(&json!({"action": "files_read", "path": table, "predicate": predicate}))
+}
+
+/// Offsets of the rows with exactly that timestamp, as one reader finds them.
+///
+/// # Errors
+/// The reader's own words.
+pub fn offsets_at(reader: &str, table: &Path, micros: i64) -> Result<Value, String> {
+    ask(&json!({"action": "offsets_at", "reader": reader, "path": table, "micros": micros}))
+}
+
+/// What delta-rs takes for the statistics of each file.
+#[must_use]
+pub fn statistics(table: &Path) -> Vec<Value> {
+    let answer = ask(&json!({"action": "statistics", "path": table})).unwrap();
+    answer.as_array().unwrap().clone()
+}
+
 /// Someone writes another schema over the table.
 pub fn overwrite(table: &Path) {
     ask(&json!({"action": "overwrite", "path": table})).unwrap();
@@ -93,32 +205,8 @@ pub fn foreign_table(table: &Path) {
 }
 
 fn ask(request: &Value) -> Result<Value, String> {
-    static PYTHON: OnceLock<Mutex<Python>> = OnceLock::new();
-    let python = PYTHON.get_or_init(|| Mutex::new(start()));
+    static PYTHON: OnceLock<Mutex<Script>> = OnceLock::new();
+    let python = PYTHON.get_or_init(|| Mutex::new(Script::start("tables.py")));
     // A test that failed while it held the lock left no half request behind: one line is one request.
-    let mut python = python.lock().unwrap_or_else(PoisonError::into_inner);
-    writeln!(python.requests, "{request}").expect("write to the table reader");
-    let mut line = String::new();
-    python.answers.read_line(&mut line).expect("read from the table reader");
-    let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
-    match answer.get("error") {
-        Some(error) => Err(error.as_str().unwrap_or_default().to_owned()),
-        None => Ok(answer["ok"].clone()),
-    }
-}
-
-fn start() -> Python {
-    let mut command = Command::new(&test_parts().python);
-    command
-        .arg(repository().join("tests/python/tables.py"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut process = spawn(command).expect("start the table reader");
-    let requests = process.stdin.take().unwrap();
-    let answers = BufReader::new(process.stdout.take().unwrap());
-    Python {
-        _process: process,
-        requests,
-        answers,
-    }
+    python.lock().unwrap_or_else(PoisonError::into_inner).ask(request)
 }

@@ -1,192 +1,347 @@
-//! `kill -9` of a busy agent, again and again: every committed record is in the table exactly once, and no other.
+//! `kill -9` of the agent under fire, again and again: at named points of failure, and while thousands of records arrive each
+//! second. Another team optimises the table and deletes from it, the broker is restarted, other streams come and go.
+//! Invariant of the product: every version of the table holds exactly the committed records up to its positions, less what
+//! the other team deleted. The fire is in `fire`; each point on its own is in `crash_points`.
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use e2e::config::{self, PAYLOAD_SCHEMA, STREAM_NAME, with};
-use e2e::limits::STREAM_SETTLES;
-use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
-use e2e::tables;
-use e2e::transactions::{SCHEMA, Transactions};
+use e2e::agent::Agent;
+use e2e::config::{self, STREAM_NAME, TABLE_NAME, with};
+use e2e::kafka::Kafka;
+use e2e::limits::{STREAM_CATCHES_UP, STREAM_SETTLES};
+use e2e::paths::fresh_folder;
+use e2e::producer::{Acknowledged, RecordingProducer};
+use e2e::tables::{self, Script};
+use e2e::terraform::Workspace;
 use e2e::wait::wait_until;
-use featurestore_proto::v1::{StreamRecord, StreamState};
+use featurestore_proto::v1::StreamState;
 use serde_json::{Value, json};
-use tonic::Status;
 
-use crate::rows::{assert_each_exactly_once, rows_by_origin};
-use crate::stage::{PARTITIONS, Stage};
+use crate::fire::{self, Load, Neighbour, OtherTeam, Produced, Stop};
+use crate::rows::assert_each_exactly_once;
+use crate::stage::{PARTITIONS, order};
 
 /// Kills of one ordinary run; `make soak` asks for more.
-const KILLS: u32 = 25;
-/// Records in one transaction of the producer.
-const TRANSACTION: usize = 400;
-/// Every so many transactions one is aborted.
-const ABORTED_EVERY: usize = 5;
-/// Every so many kills one comes during an update.
-const UPDATED_EVERY: u32 = 5;
-/// Terraform starts the provider and plans before it calls the agent to change anything.
-const COMMAND_BEGINS: Duration = Duration::from_millis(500);
-/// Longest life of an agent after a commit was seen; the moments of the kills are spread over it.
+const KILLS: usize = 25;
+/// A kill at no named point comes while at least so many records arrive in a second.
+const RATE: usize = 5_000;
+/// Longest wait for that rate on a machine that is busy with other things; then the kill comes at a named point.
+const RATE_WAIT: Duration = Duration::from_secs(5);
+/// Longest wait for a named point; those of other streams come by once in several Terraform commands.
+const POINT_WAIT: Duration = Duration::from_secs(120);
+/// The moments of the kills are spread over this time after a commit.
 const MOMENT_MAX: Duration = Duration::from_millis(300);
+const TOPIC: &str = "orders";
+const NEIGHBOURS_TOPIC: &str = "refunds";
+const NEIGHBOURS_RECORDS: i64 = 40;
 
-fn kills() -> u32 {
+/// Points at which the agent dies under fire. An open batch is in the hands of those that begin with `append`, and of every
+/// other one as far as the files say.
+const POINTS: [&str; 24] = [
+    "append.before_file",
+    "commit.after_temporary",
+    "compact.after_files",
+    "append.before_commit",
+    "switch.before_commit",
+    "commit.after_entry",
+    "append.after_file",
+    "checkpoint.after_file",
+    "create.after_entry",
+    "file.before_name",
+    "append.before_commit",
+    "compact.after_commit",
+    "commit.before_entry",
+    "append.after_commit",
+    "trash.after_marker",
+    "append.after_file",
+    "checkpoint.before_file",
+    "file.after_name",
+    "switch.after_commit",
+    "commit.after_temporary",
+    "compact.before_commit",
+    "trash.after_move",
+    "store.before_forget",
+    "checkpoint.after_hint",
+];
+
+fn kills() -> usize {
     std::env::var("E2E_KILLS").map_or(KILLS, |text| text.parse().expect("E2E_KILLS is a number"))
 }
 
-/// Produces until told to stop; returns the records of the committed transactions.
-fn produce_until(topic: &str, stop: &AtomicBool) -> Vec<Acknowledged> {
-    let producer = RecordingProducer::transactional(topic);
-    let plain = RecordingProducer::new();
-    let mut events = Transactions::new(7);
-    let mut committed = Vec::new();
-    for round in 0_usize.. {
-        if stop.load(Ordering::Relaxed) {
-            break;
+/// All that burns.
+struct Scene {
+    kafka: Arc<Kafka>,
+    agent: Agent,
+    workspace: Workspace,
+    files: Files,
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+struct Tally {
+    at_points: usize,
+    at_moments: usize,
+    rates: Vec<usize>,
+    open_batches: usize,
+}
+
+/// The table's own files that no commit names, to tell a kill that hit an open batch.
+#[derive(Default)]
+struct Files {
+    read_until: usize,
+    named: BTreeSet<String>,
+    left: BTreeSet<String>,
+}
+
+impl Files {
+    /// Data files of the agent, complete or not, that no entry names, without those that former lives left.
+    fn new_unnamed(&mut self, table: &Path) -> Vec<String> {
+        while let Ok(text) = std::fs::read_to_string(table.join(format!("_delta_log/{:020}.json", self.read_until))) {
+            let actions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            self.named
+                .extend(actions.filter_map(|action| action["add"]["path"].as_str().map(str::to_owned)));
+            self.read_until += 1;
         }
-        producer.begin();
-        for number in 0..TRANSACTION {
-            let partition = i32::try_from((round + number) % usize::try_from(PARTITIONS).unwrap()).unwrap();
-            producer.send(
-                topic,
-                &Outgoing {
-                    partition: Some(partition),
-                    ..events.next_record()
-                },
-            );
-        }
-        if round % ABORTED_EVERY == 2 {
-            producer.abort()
-        } else {
-            committed.extend(producer.commit())
-        }
-        // Records outside any transaction, between those inside.
-        committed.extend(plain.send_all(topic, &[events.next_record()]));
+        let names = std::fs::read_dir(table)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let ours = names.filter(|name| name.starts_with("fs-") || name.starts_with(".fs-"));
+        ours.filter(|name| !self.named.contains(name) && !self.left.contains(name))
+            .collect()
     }
-    committed
 }
 
-/// Lets a busy agent live until it has committed `commits` times more and a moment longer.
-fn let_it_work(stage: &Stage, commits: usize, moment: Duration) {
-    let entries = || tables::log_entries(&stage.table());
-    let start = entries();
-    wait_until("the busy agent commits", STREAM_SETTLES, || {
-        let now = entries();
-        if now >= start + commits {
-            Ok(())
-        } else {
-            Err(format!("{} new log entries", now - start))
+impl Scene {
+    fn set() -> Self {
+        let kafka = Arc::new(Kafka::start());
+        kafka.create_topic(TOPIC, PARTITIONS);
+        kafka.create_topic(NEIGHBOURS_TOPIC, PARTITIONS);
+        let agent = Agent::start_with(&["--table-compact-files", "8", "--table-checkpoint-commits", "10"]);
+        let workspace = Workspace::new(agent.endpoint());
+        let stream = with(&config::stream(TOPIC), "/operations", json!({"flush_interval": "100ms"}));
+        workspace.write(&config::document(&config::connection(kafka.bootstrap()), &stream));
+        workspace.apply_now().assert_success();
+        Self {
+            kafka,
+            agent,
+            workspace,
+            files: Files::default(),
         }
-    });
-    pass(moment);
+    }
+
+    /// Lets the agent live until so many commits more are in the table.
+    fn let_it_work(&self, commits: usize) {
+        let entries = || tables::log_entries(&self.agent.table(TABLE_NAME));
+        let start = entries();
+        wait_until("the agent commits under fire", STREAM_SETTLES, || {
+            let now = entries();
+            if now >= start + commits {
+                Ok(())
+            } else {
+                Err(format!("{} new log entries", now - start))
+            }
+        });
+    }
+
+    /// Kills the agent, starts it again, and counts.
+    fn kill(&mut self, number: usize, load: &Load, tally: &mut Tally) {
+        // Moments and points take turns; where the records do not come fast enough, the point is taken.
+        let moment = MOMENT_MAX * u32::try_from(number * 7 % 25).unwrap() / 25;
+        let rate = (number % 2 == 0).then(|| rate_at(load, moment)).flatten();
+        if rate.is_some() && number % 4 == 2 {
+            self.await_a_file();
+        }
+        let at = match rate {
+            Some(rate) => {
+                self.agent.kill();
+                tally.at_moments += 1;
+                tally.rates.push(rate);
+                "a moment"
+            }
+            None => {
+                let point = POINTS[tally.at_points % POINTS.len()];
+                self.kill_at(point, number);
+                tally.at_points += 1;
+                point
+            }
+        };
+        let left = self.files.new_unnamed(&self.agent.table(TABLE_NAME));
+        let unnamed = left.len();
+        self.files.left.extend(left);
+        // A compaction has a file of its own then, which is no batch.
+        let of_compaction = usize::from(at.starts_with("compact") && at != "compact.after_commit");
+        let open = at == "append.before_file" || unnamed > of_compaction;
+        tally.open_batches += usize::from(open);
+        println!("kill {number} at {at}: {unnamed} files that no commit names, open batch {open}, {rate:?} records/s");
+        self.agent.start_again();
+    }
+
+    /// Waits until the agent has a data file that no commit names, so that the kill comes while it is written or committed.
+    fn await_a_file(&mut self) {
+        let table = self.agent.table(TABLE_NAME);
+        wait_until("a file of a batch", STREAM_SETTLES, || {
+            if self.files.new_unnamed(&table).is_empty() {
+                Err("none")
+            } else {
+                Ok(())
+            }
+        });
+    }
+
+    fn kill_at(&mut self, point: &str, number: usize) {
+        let before = self.agent.failpoints().hits().len();
+        self.agent.failpoints().arm(&format!("{point} kill {}\n", number % 3));
+        let updater = point.starts_with("switch").then(|| {
+            let (api, table) = (self.agent.api().clone(), number);
+            thread::spawn(move || update_until_cut_off(&api, table))
+        });
+        self.agent.await_end(point, POINT_WAIT);
+        if let Some(updater) = updater {
+            updater.join().unwrap();
+        }
+        self.agent.failpoints().disarm();
+        assert_eq!(
+            self.agent.failpoints().hits()[before..],
+            [point],
+            "the agent ended at another point"
+        );
+    }
 }
 
-/// Lets a moment pass: faults must not come at the same point of every commit.
-fn pass(moment: Duration) {
-    let since = Instant::now();
-    wait_until("the moment of the kill", moment + MOMENT_MAX, || {
-        if since.elapsed() >= moment { Ok(()) } else { Err("not yet") }
-    });
+/// The rate at a moment in which it is high enough; none if that does not come.
+fn rate_at(load: &Load, moment: Duration) -> Option<usize> {
+    let start = Instant::now();
+    wait_until("a moment of many records, or the end of the wait for it", 2 * RATE_WAIT, || {
+        assert!(!load.has_ended(), "the producer ended");
+        let rate = load.per_second();
+        match start.elapsed() {
+            past if past >= moment && rate >= RATE => Ok(Some(rate)),
+            past if past >= RATE_WAIT => Ok(None),
+            _ => Err(format!("{rate} records/s")),
+        }
+    })
 }
 
-/// A call that changes the exclusions, to be made while the agent is killed.
-fn update_of(stage: &Stage, excluded: Vec<String>) -> impl FnOnce() -> Result<StreamRecord, Status> + Send + 'static {
-    let (api, mut stream) = (stage.agent.api().clone(), stage.record().stream.unwrap());
-    stream.excluded_columns = excluded;
-    move || api.update_stream(stream, &["excluded_columns"], 0)
+/// Changes the exclusions to and fro until the agent dies of it.
+fn update_until_cut_off(api: &e2e::api::Api, first: usize) {
+    for number in first.. {
+        let Ok(record) = api.stream(STREAM_NAME) else { return };
+        let mut stream = record.stream.unwrap();
+        stream.excluded_columns = if number % 2 == 0 {
+            vec!["value.amount".to_owned()]
+        } else {
+            Vec::new()
+        };
+        if api.update_stream(stream, &["excluded_columns"], 0).is_err() {
+            return;
+        }
+    }
 }
 
 #[test]
 fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_once() {
-    let mut stage = Stage::new("crash");
-    let stream = with(&stage.stream(), PAYLOAD_SCHEMA, SCHEMA);
-    let stream = with(&stream, "/operations", json!({"flush_interval": "100ms"}));
-    stage.apply(&stream);
-    let stop = Arc::new(AtomicBool::new(false));
-    let producer = {
-        let (topic, stop) = (stage.topic.clone(), Arc::clone(&stop));
-        thread::spawn(move || produce_until(&topic, &stop))
-    };
-    for kill in 0..kills() {
-        let commits = usize::try_from(kill % 4).unwrap();
-        let_it_work(&stage, commits, MOMENT_MAX * (kill * 7 % 25) / 25);
-        if kill % UPDATED_EVERY == 3 {
-            // A switch commit in flight: the kill may come before it, in it or after it.
-            let excluded = if kill % (2 * UPDATED_EVERY) == 3 {
-                vec!["value.user_agent".to_owned()]
-            } else {
-                Vec::new()
-            };
-            let updater = thread::spawn(update_of(&stage, excluded));
-            pass(MOMENT_MAX * (kill * 11 % 25) / 100);
-            stage.agent.kill();
-            let _may_have_been_cut_off = updater.join().unwrap();
-        } else {
-            stage.agent.kill();
+    let mut scene = Scene::set();
+    let refunds = produce_refunds(&scene.kafka);
+    let stop = Stop::default();
+    let load = Load::start(scene.kafka.bootstrap(), TOPIC, &stop);
+    let team = OtherTeam::start(scene.agent.table(TABLE_NAME), &stop);
+    let neighbour = Neighbour::start(scene.agent.endpoint(), scene.kafka.bootstrap(), NEIGHBOURS_TOPIC, &stop);
+    let mut tally = Tally::default();
+    let mut restart = None;
+    for number in 0..kills() {
+        scene.let_it_work(1 + number % 3);
+        if number == kills() / 2 {
+            let kafka = Arc::clone(&scene.kafka);
+            restart = Some(thread::spawn(move || {
+                // Not stopped in order: a broker on its own then completes a commit whose markers it cannot write any more, and
+                // records that it acknowledged as committed are aborted ones for every reader.
+                kafka.kill();
+                kafka.start_again();
+            }));
         }
-        stage.agent.start_again();
+        scene.kill(number, &load, &mut tally);
     }
-    stop.store(true, Ordering::Relaxed);
-    let committed = producer.join().unwrap();
-    println!("{} records committed over {} kills", committed.len(), kills());
+    restart.expect("the broker was restarted").join().unwrap();
+    scene.let_it_work(1);
+    stop.now();
+    let produced = load.end();
+    let (mut script, team) = team.end();
+    let (neighbours, neighbour) = neighbour.end();
+    println!("{tally:?}; the other team: {team:?}; the neighbour: {neighbour:?}");
 
-    assert_each_exactly_once(&stage.table(), &committed);
-    let rows = rows_by_origin("duckdb", &stage.table());
-    for record in &committed {
-        let sent: Value = serde_json::from_slice(record.value.as_ref().unwrap()).unwrap();
-        let row = &rows[&(record.topic.clone(), i64::from(record.partition), record.offset)];
-        for field in ["event_id", "sequence", "memo", "account_id"] {
-            assert_eq!(row["value"][field], sent[field], "{field} in {row}");
-        }
-    }
-    stage.agent.api().await_state(STREAM_NAME, &[StreamState::Active]);
+    await_end_of_topic(&mut script, &scene, &produced);
+    scene.agent.api().await_state(STREAM_NAME, &[StreamState::Active]);
     // Updates that were cut off are either in force or not there; the configuration takes them back.
-    stage.workspace.apply_now().assert_success();
-    stage.workspace.plan().assert_empty();
-}
-
-#[test]
-fn a_kill_at_any_point_of_create_update_and_delete_leaves_something_that_apply_finishes() {
-    let mut stage = Stage::new("crash-steps");
-    for round in 0..6_u32 {
-        let moment = Duration::from_millis(u64::from(round) * 60);
-        for stream in [stage.stream(), with(&stage.stream(), "/excluded_columns", json!(["value.amount"]))] {
-            stage.write(&stream);
-            let command = stage.workspace.start(&["apply", "-json", "-input=false", "-auto-approve"]);
-            kill_once_called(&mut stage, moment);
-            let _may_have_failed = command.wait();
-            finish(&stage);
-        }
-        let records = stage.produce_orders(0, 8);
-        assert_each_exactly_once(&stage.table(), &records);
-        let command = stage.workspace.start(&["destroy", "-json", "-input=false", "-auto-approve"]);
-        kill_once_called(&mut stage, moment);
-        let _may_have_failed = command.wait();
-        stage.workspace.destroy().assert_success();
-        assert!(!stage.table().exists(), "round {round}");
+    scene.workspace.apply_now().assert_success();
+    scene.workspace.plan().assert_empty();
+    expect_sound_neighbour(&scene, &neighbours, &refunds);
+    assert!(scene.agent.terminate().success());
+    let report = judge(&mut script, &scene, &produced);
+    println!(
+        "{} kills, {} at named points and {} while {} to {} records/s arrived, {} with an open batch; {} aborted transactions; {report}",
+        kills(),
+        tally.at_points,
+        tally.at_moments,
+        tally.rates.iter().min().unwrap_or(&0),
+        tally.rates.iter().max().unwrap_or(&0),
+        tally.open_batches,
+        produced.aborted_transactions,
+    );
+    assert!(
+        2 * tally.open_batches >= kills(),
+        "only {} kills hit an open batch",
+        tally.open_batches
+    );
+    assert!(produced.aborted_transactions > 0);
+    for operation in ["agent WRITE", "agent OPTIMIZE", "other OPTIMIZE", "other DELETE"] {
+        assert!(report["operations"][operation].as_u64() > Some(0), "no {operation}: {report}");
+    }
+    for step in ["created", "updated", "destroyed"] {
+        assert!(neighbour.contains_key(step), "the neighbour never {step}: {neighbour:?}");
     }
 }
 
-/// Kills the agent some time after a command began, and starts it again.
-fn kill_once_called(stage: &mut Stage, moment: Duration) {
-    pass(COMMAND_BEGINS + moment);
-    stage.agent.kill();
-    stage.agent.start_again();
+fn produce_refunds(kafka: &Kafka) -> Vec<Acknowledged> {
+    let orders: Vec<_> = (0..NEIGHBOURS_RECORDS).map(order).collect();
+    RecordingProducer::to(kafka.bootstrap(), &[]).send_all(NEIGHBOURS_TOPIC, &orders)
 }
 
-/// Applies until the plan is empty; an answer that was lost is taken up by import, as the error says.
-fn finish(stage: &Stage) {
-    let run = stage.workspace.apply_now();
-    if run.errors().any(|error| error.mentions("import {")) {
-        for (address, id) in [(config::CONNECTION, config::CONNECTION_NAME), (config::STREAM, STREAM_NAME)] {
-            if stage.workspace.resource(address).is_null() {
-                let _may_not_exist = stage.workspace.import(address, id);
-            }
+fn await_end_of_topic(script: &mut Script, scene: &Scene, produced: &Produced) {
+    let ends = produced.ends();
+    let request = json!({"action": "positions", "path": scene.agent.table(TABLE_NAME)});
+    wait_until("everything is in the table", STREAM_CATCHES_UP, || {
+        let positions = script.ask(&request)?;
+        let behind = ends
+            .iter()
+            .find(|(partition, end)| positions[partition.to_string()].as_i64() < Some(**end));
+        match behind {
+            None => Ok(()),
+            Some(behind) => Err(format!("{positions}, not yet {behind:?}")),
         }
-        stage.workspace.apply_now().assert_success();
-    } else {
-        run.assert_success();
-    }
-    stage.workspace.plan().assert_empty();
+    });
+}
+
+/// The neighbour's stream is whatever the last command left; one more apply makes it whole, and a destroy takes it away.
+fn expect_sound_neighbour(scene: &Scene, workspace: &Workspace, refunds: &[Acknowledged]) {
+    workspace.write(&fire::neighbours_document(scene.kafka.bootstrap(), NEIGHBOURS_TOPIC, 0));
+    let run = workspace.apply_now();
+    fire::take_up(workspace, &run);
+    workspace.apply_now().assert_success();
+    workspace.plan().assert_empty();
+    let table = scene.agent.table(fire::NEIGHBOUR_TABLE);
+    assert_each_exactly_once(&table, refunds);
+    workspace.destroy().assert_success();
+    assert!(!table.exists());
+}
+
+/// Has every version of the table read, and compared with what the producer knows as committed.
+fn judge(script: &mut Script, scene: &Scene, produced: &Produced) -> Value {
+    let file = fresh_folder("committed").join("committed.csv");
+    produced.write(&file);
+    let request = json!({"action": "check", "path": scene.agent.table(TABLE_NAME), "csv": file});
+    script.ask(&request).unwrap_or_else(|error| panic!("{error}"))
 }

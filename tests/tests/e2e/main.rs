@@ -9,8 +9,19 @@
 )]
 
 mod bad_input;
+mod bounds;
+mod bench;
+mod care;
+mod care_lab;
+mod care_spark;
 mod crash;
+mod crash_points;
+mod demo;
 mod drift;
+mod faults;
+mod faults_agents;
+mod faults_hang;
+mod fire;
 mod in_place;
 mod interrupted;
 mod lifecycle;
