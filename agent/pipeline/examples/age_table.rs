@@ -205,7 +205,11 @@ impl Ager {
         let time_ms = self.first_ms + span * version / self.entries_wanted.max(1);
         let behind = self.live * self.entries_wanted < self.live_wanted * version;
         let actions = if self.pending.len() >= COMPACTED_FILES {
-            let removals: Vec<Value> = self.pending.drain(..).map(|path| removal(&path, self.small.length, time_ms)).collect();
+            let removals: Vec<Value> = self
+                .pending
+                .drain(..)
+                .map(|path| removal(&path, self.small.length, time_ms))
+                .collect();
             self.live -= i64::try_from(removals.len())? - 1;
             let mut actions = removals;
             actions.push(addition(&mut self.full, &self.folder, time_ms, false)?);
@@ -259,15 +263,26 @@ async fn file_of_rows(state: &TableState) -> anyhow::Result<(Vec<u8>, Value)> {
         ..new_table(&name)
     };
     warehouse.create(table).await?;
-    let has = |name: &str, data_type: &DataType| state.columns.iter().any(|field| field.name == name && field.data_type == *data_type);
+    let has = |name: &str, data_type: &DataType| {
+        state
+            .columns
+            .iter()
+            .any(|field| field.name == name && field.data_type == *data_type)
+    };
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     if has("record_source", &DataType::String) {
-        columns.push(("record_source", Arc::new(StringArray::from_iter_values((0..ROWS).map(|_| "stream")))));
+        columns.push((
+            "record_source",
+            Arc::new(StringArray::from_iter_values((0..ROWS).map(|_| "stream"))),
+        ));
     }
     if has("kafka_offset", &DataType::BigInt) {
         columns.push(("kafka_offset", Arc::new(Int64Array::from_iter_values(0..ROWS))));
     }
-    ensure!(!columns.is_empty(), "the table has none of the columns that every Kafka stream's table has");
+    ensure!(
+        !columns.is_empty(),
+        "the table has none of the columns that every Kafka stream's table has"
+    );
     let handle = warehouse.open_table(&name, UID, TableCareSettings::default()).await?;
     let version = handle
         .append(Append {

@@ -12,7 +12,7 @@ use super::{positions, properties, protocol, schema};
 pub(super) enum Effect {
     /// Its actions can be taken in one by one.
     Plain,
-    /// Files left that are known only to the log: sums must be read again.
+    /// Files left, or came again, that are known only to the log: sums must be read again.
     FilesLeft,
 }
 
@@ -29,7 +29,8 @@ pub(super) fn classify(table: &LoadedTable, actions: &[Action]) -> Result<Effect
         if let Some(txn) = &action.txn {
             accept_txn(&table.uid, txn)?;
         }
-        if action.remove.is_some() {
+        // A file that comes without a change of data may be live already: it then says something new of itself.
+        if action.remove.is_some() || action.add.as_ref().is_some_and(|add| !add.data_change) {
             effect = Effect::FilesLeft;
         }
     }
