@@ -1,5 +1,5 @@
-//! Statistics of a data file for the log: rows, and minimum, maximum and null count of its first columns, from what Parquet's
-//! writer gathered.
+//! Statistics of a data file for the log: rows, and minimum, maximum and null count of its columns and of the first fields in
+//! them, from what Parquet's writer gathered.
 //!
 //! Readers skip files by them, so the invariant is: every value lies between minimum and maximum, or there is none given.
 
@@ -44,11 +44,20 @@ pub(super) fn statistics_text(columns: &[Field], groups: &[RowGroupMetaData], ro
         leaf: 0,
         indexed: 0,
     };
-    let members = walk.fields(columns);
+    let members = walk.fields(columns, Depth::Top);
     format!(
         "{{\"numRecords\":{rows},\"minValues\":{{{}}},\"maxValues\":{{{}}},\"nullCount\":{{{}}}}}",
         members.minimum, members.maximum, members.nulls
     )
+}
+
+/// Where fields stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// They are the table's columns: few, and by them people look for rows (time, partition, offset).
+    Top,
+    /// They are within a column, where there can be hundreds.
+    Nested,
 }
 
 /// The members of three JSON objects of one shape.
@@ -69,12 +78,12 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn fields(&mut self, fields: &[Field]) -> Members {
+    fn fields(&mut self, fields: &[Field], depth: Depth) -> Members {
         let mut members = Members::default();
         for field in fields {
             match &field.data_type {
                 DataType::Struct(inner) => {
-                    let inner = self.fields(inner);
+                    let inner = self.fields(inner, Depth::Nested);
                     push_object(&mut members.minimum, &field.name, &inner.minimum);
                     push_object(&mut members.maximum, &field.name, &inner.maximum);
                     push_object(&mut members.nulls, &field.name, &inner.nulls);
@@ -83,7 +92,8 @@ impl Walk<'_> {
                     let leaf = self.leaf;
                     self.leaf += leaves(data_type);
                     self.indexed += 1;
-                    if self.indexed <= STATISTICS_COLUMNS && !matches!(data_type, DataType::Array(_) | DataType::Map(_, _)) {
+                    let wanted = depth == Depth::Top || self.indexed <= STATISTICS_COLUMNS;
+                    if wanted && !matches!(data_type, DataType::Array(_) | DataType::Map(_, _)) {
                         self.leaf_members(leaf, field, &mut members);
                     }
                 }

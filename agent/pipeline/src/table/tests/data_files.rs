@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::arrow_schema::DataType as Arrow;
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float64Array, Int32Array, RecordBatch, StringArray, StructArray,
@@ -174,10 +175,23 @@ fn nulls_of_a_struct_count_for_its_fields_and_all_batches_count() {
 }
 
 #[test]
-fn columns_beyond_the_first_32_have_no_statistics() {
-    let columns: Vec<Field> = (0..40).map(|number| Field::new(format!("c{number}"), DataType::Int)).collect();
-    let arrays = columns.iter().map(|_| Arc::new(Int32Array::from(vec![1])) as ArrayRef).collect();
-    let statistics = statistics(&columns, vec![arrays]);
-    assert_eq!(statistics["minValues"].as_object().unwrap().len(), 32);
-    assert!(statistics["maxValues"].get("c31").is_some() && statistics["maxValues"].get("c32").is_none());
+fn fields_beyond_the_first_32_have_no_statistics_and_columns_behind_them_do() {
+    let fields: Vec<Field> = (0..40).map(|number| Field::new(format!("c{number}"), DataType::Int)).collect();
+    let arrays: Vec<ArrayRef> = fields.iter().map(|_| Arc::new(Int32Array::from(vec![1])) as ArrayRef).collect();
+    let columns = [
+        Field::new("value", DataType::Struct(fields)),
+        Field::new("kafka_offset", DataType::Int),
+    ];
+    let Arrow::Struct(inner) = arrow_schema(&columns).field(0).data_type().clone() else {
+        panic!("a struct")
+    };
+    let value: ArrayRef = Arc::new(StructArray::new(inner, arrays, None));
+    let statistics = statistics(&columns, vec![vec![value, Arc::new(Int32Array::from(vec![7]))]]);
+    let fields = statistics["minValues"]["value"].as_object().unwrap();
+    assert_eq!(fields.len(), 32);
+    assert!(fields.contains_key("c31") && !fields.contains_key("c32"));
+    assert_eq!(
+        (&statistics["maxValues"]["kafka_offset"], &statistics["nullCount"]["kafka_offset"]),
+        (&json!(7), &json!(0))
+    );
 }
