@@ -1,4 +1,4 @@
-# Card transactions from a Kafka topic into a Delta table. Start a broker and an agent first (`make demo` does both), then
+# Card transactions from a Kafka topic into a Delta table. `make demo` runs this; by hand, beside a broker and an agent:
 #
 #   terraform apply -var bootstrap_servers=127.0.0.1:9092
 
