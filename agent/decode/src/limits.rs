@@ -37,6 +37,12 @@ pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
 /// left to the exact way.
 pub(crate) const FAST_SKIP_DEPTH_MAX: u32 = 64;
 
+/// Messages in a row that the fast way leaves before it is given a rest: each of them was read in vain up to its surprise.
+pub(crate) const FAST_MISSES_MAX: u32 = 16;
+
+/// Messages that go the exact way at once while the fast one rests; then it is tried again.
+pub(crate) const FAST_REST_MESSAGES: u32 = 64;
+
 /// Row indexes kept per reason in a report: enough to look at samples, small enough to forget.
 pub const REPORTED_ROWS_MAX: usize = 8;
 

@@ -20,6 +20,7 @@ use crate::limits::SCRATCH_BYTES_KEPT_MAX;
 use crate::report::MisfitReason;
 use crate::text::utf8::append_repaired;
 
+use self::fast::FastSpace;
 pub(crate) use self::shape::Shape;
 use self::tokenizer::TokenizerSpace;
 
@@ -53,7 +54,7 @@ enum Token {
 #[derive(Default)]
 pub(crate) struct Scratch {
     repaired: Vec<u8>,
-    unescaped: Vec<u8>,
+    fast: FastSpace,
     tokenizer: TokenizerSpace,
 }
 
@@ -67,15 +68,13 @@ pub(crate) fn append(payload: &[u8], shape: &mut Shape, column: &mut Column, scr
             std::str::from_utf8(&scratch.repaired).unwrap_or_default()
         }
     };
-    let misfit = if !matches!(shape, Shape::Leaf) && fast::append(valid, shape, column, &mut scratch.unescaped) {
+    let misfit = if fast::append(valid, shape, column, &mut scratch.fast) {
         None
     } else {
         convert::message(valid, shape, column, &mut scratch.tokenizer)
     };
-    for space in [&mut scratch.repaired, &mut scratch.unescaped] {
-        if space.capacity() > SCRATCH_BYTES_KEPT_MAX {
-            *space = Vec::new();
-        }
+    if scratch.repaired.capacity() > SCRATCH_BYTES_KEPT_MAX {
+        scratch.repaired = Vec::new();
     }
     misfit
 }

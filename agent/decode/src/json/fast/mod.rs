@@ -14,25 +14,55 @@ mod text;
 
 use super::convert::MICROS_PER_SECOND;
 use super::shape::{Shape, StructShape};
+use super::tokenizer::TokenizerSpace;
 use crate::builders::{Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
-use crate::limits::STRUCT_CELLS_PER_MESSAGE_MAX;
+use crate::limits::{FAST_MISSES_MAX, FAST_REST_MESSAGES, SCRATCH_BYTES_KEPT_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
 use crate::text::datetime::{parse_date, parse_timestamp, parse_timestamp_ntz};
 use crate::text::decimal;
 
+/// What the short way keeps from one message to the next. It changes the time that messages take, never their rows.
+#[derive(Default)]
+pub(super) struct FastSpace {
+    /// For texts with escapes.
+    unescaped: Vec<u8>,
+    tokenizer: TokenizerSpace,
+    /// Messages left since the last one taken.
+    misses: u32,
+    /// Messages to leave unread.
+    rest: u32,
+}
+
 /// Appends one message as one row, or leaves the column as it was.
-pub(super) fn append(text: &str, shape: &mut Shape, column: &mut Column, unescaped: &mut Vec<u8>) -> bool {
+pub(super) fn append(text: &str, shape: &mut Shape, column: &mut Column, space: &mut FastSpace) -> bool {
+    if matches!(shape, Shape::Leaf) {
+        return false;
+    }
+    if space.rest > 0 {
+        space.rest -= 1;
+        return false;
+    }
     let row = column.len();
     let mut reader = Reader {
         text,
         input: text.as_bytes(),
         cells_left: STRUCT_CELLS_PER_MESSAGE_MAX,
-        unescaped,
+        unescaped: &mut space.unescaped,
+        tokenizer: &mut space.tokenizer,
     };
-    if reader.root(shape, column).is_some() {
-        return true;
+    let taken = reader.root(shape, column).is_some();
+    if taken {
+        space.misses = 0;
+    } else {
+        column.truncate(row);
+        space.misses = space.misses.saturating_add(1);
+        if space.misses >= FAST_MISSES_MAX {
+            space.rest = FAST_REST_MESSAGES;
+        }
     }
-    column.truncate(row);
-    false
+    if space.unescaped.capacity() > SCRATCH_BYTES_KEPT_MAX {
+        space.unescaped = Vec::new();
+    }
+    taken
 }
 
 /// A message being read. Every function takes the place to read from and gives the place behind what it read; `None` is
@@ -41,8 +71,9 @@ struct Reader<'a> {
     text: &'a str,
     input: &'a [u8],
     cells_left: usize,
-    /// Space for texts with escapes.
     unescaped: &'a mut Vec<u8>,
+    /// For values that the exact way turns into text or bytes.
+    tokenizer: &'a mut TokenizerSpace,
 }
 
 impl Reader<'_> {
@@ -199,6 +230,7 @@ impl Reader<'_> {
                 column.append(first == b't');
                 skip::word(self.input, at, word)
             }
+            (_, Column::String(column)) => self.rewrite(at, column),
             (b'-' | b'0'..=b'9', column) => self.number_leaf(at, column),
             _ => None,
         }
@@ -206,8 +238,10 @@ impl Reader<'_> {
 
     #[inline]
     fn quoted_leaf(&mut self, at: usize, column: &mut Column) -> Option<usize> {
-        if let Column::String(column) = column {
-            return self.copy_text(at, column);
+        match column {
+            Column::String(column) => return self.copy_text(at, column),
+            Column::Binary(column) => return self.decode_base64(at, column),
+            _ => {}
         }
         let (text, behind) = self.plain_text(at)?;
         match column {
@@ -247,10 +281,6 @@ impl Reader<'_> {
             Column::SmallInt(column) => column.append(i16::try_from(value).ok()?),
             Column::TinyInt(column) => column.append(i8::try_from(value).ok()?),
             Column::Timestamp(column) => column.append(value.wrapping_mul(MICROS_PER_SECOND)),
-            Column::String(column) => match self.text.get(at..behind)? {
-                "-0" => column.append(b"0"),
-                digits => column.append(digits.as_bytes()),
-            },
             _ => return None,
         }
         Some(behind)

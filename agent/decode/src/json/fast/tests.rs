@@ -3,11 +3,12 @@
 use proptest::prelude::*;
 use stream_spec::types::{DataType, Field};
 
+use super::super::convert;
 use super::super::shape::Shape;
 use super::super::tokenizer::TokenizerSpace;
-use super::super::{Scratch, convert};
-use super::append;
+use super::{FastSpace, append};
 use crate::builders::{Column, ColumnBuilder};
+use crate::limits::{FAST_MISSES_MAX, FAST_REST_MESSAGES};
 
 fn structure(fields: &[(&str, DataType)]) -> DataType {
     DataType::Struct(
@@ -262,10 +263,10 @@ fn message(bytes: &[u8], data_type: &DataType) -> String {
 fn check(data_type: &DataType, messages: &[String]) -> usize {
     let (mut shape, mut taken) = (Shape::of(data_type), 0);
     let (mut exact, mut fast) = (Column::new(data_type), Column::new(data_type));
-    let (mut space, mut scratch) = (TokenizerSpace::default(), Scratch::default());
+    let (mut space, mut fast_space) = (TokenizerSpace::default(), FastSpace::default());
     for (row, message) in messages.iter().enumerate() {
         let misfit = convert::message(message, &shape, &mut exact, &mut space);
-        if append(message, &mut shape, &mut fast, &mut scratch.unescaped) {
+        if append(message, &mut shape, &mut fast, &mut fast_space) {
             assert_eq!(misfit, None, "taken though it does not fit: {message}");
             taken += 1;
         } else {
@@ -307,7 +308,20 @@ fn plain_messages_are_taken() {
         r#"{"m":null,"a":2147483647,"unknown":[{"x":[1.5e3,"\u00e9"]}],"s":"\ud83d\ude00 \"q\"","d":9007199254740993}"#,
     );
     taken(0, "\n{\n\t\"s\" : \"x\" ,\r\n \"l\" : [ { } , { \"name\" : null } ] } trailing");
-    taken(0, r#"{"s":-12,"l":[]}"#);
+    for kind in [
+        "-12",
+        "-0",
+        "1.50",
+        "1e400",
+        "true",
+        "false",
+        "[]",
+        "[1, {\"a\" : 1.0}]",
+        r#"{"é":["\ud83d","\n"]}"#,
+    ] {
+        taken(0, &format!(r#"{{"s":{kind},"l":[]}}"#));
+    }
+    taken(1, r#"{"b":"AQI=","e":1}"#);
     taken(
         1,
         r#"{"t":"2024-02-29T12:34:56.789Z","n":"2024-02-29 12:34","c":"2024-02-29","e":"1.5"}"#,
@@ -319,6 +333,18 @@ fn plain_messages_are_taken() {
     taken(5, r#"[{"a rather long field name":true,"lat":-0.0},null]"#);
     taken(6, r#"[["x",null],[],null]"#);
     taken(7, r#"{"k":[{"a":"b"}]}"#);
+}
+
+#[test]
+fn after_many_surprises_in_a_row_the_short_way_rests_and_is_tried_again() {
+    let types = types();
+    let sound = || std::iter::repeat_n("{\"a\":1}".to_owned(), 200);
+    let surprises = |count: u32| std::iter::repeat_n("{\"a\":x}".to_owned(), count as usize);
+    let taken = |count: u32| check(&types[0], &surprises(count).chain(sound()).collect::<Vec<_>>());
+    assert_eq!(taken(FAST_MISSES_MAX - 1), 200);
+    assert_eq!(taken(FAST_MISSES_MAX), 200 - FAST_REST_MESSAGES as usize);
+    assert_eq!(taken(FAST_MISSES_MAX + FAST_REST_MESSAGES + 1), 200 - FAST_REST_MESSAGES as usize);
+    assert_eq!(taken(FAST_MISSES_MAX + FAST_REST_MESSAGES), 200);
 }
 
 #[test]

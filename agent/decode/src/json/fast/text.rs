@@ -1,7 +1,8 @@
 //! Texts: borrowed when they hold no escape, else put together in a buffer.
 
-use super::Reader;
+use super::super::tokenizer::Tokenizer;
 use super::scan::{CHUNK_BYTES, copy_plain, special_from};
+use super::{Reader, skip};
 use crate::builders::BytesColumn;
 use crate::limits::STRING_UNITS_MAX;
 
@@ -28,6 +29,30 @@ impl<'a> Reader<'a> {
             b'\\' => self.unescape(at, column),
             _ => None,
         }
+    }
+
+    /// Appends a value of another kind as text. Stepping over it shows that it is sound and where it ends.
+    pub(super) fn rewrite(&mut self, at: usize, column: &mut BytesColumn) -> Option<usize> {
+        let behind = skip::value(self.input, at)?;
+        let mut tokens = Tokenizer::new(self.text.get(at..behind)?, self.tokenizer);
+        tokens.next().ok()?;
+        tokens.rewrite(column.tail()).ok()?;
+        column.commit_tail();
+        Some(behind)
+    }
+
+    /// Appends the bytes of a base64 text without escapes, whose opening quote is read.
+    pub(super) fn decode_base64(&mut self, at: usize, column: &mut BytesColumn) -> Option<usize> {
+        let (_, behind) = self.plain_text(at)?;
+        let quoted = self.text.get(at - 1..behind)?;
+        let mut tokens = Tokenizer::new(quoted, self.tokenizer);
+        tokens.next().ok()?;
+        tokens.decode_base64(column.tail()).ok()?;
+        if tokens.cursor.at != quoted.len() {
+            return None;
+        }
+        column.commit_tail();
+        Some(behind)
     }
 
     /// Appends a text with escapes, put together in the buffer first.
