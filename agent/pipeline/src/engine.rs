@@ -90,6 +90,11 @@ impl Engine {
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
 
+    /// Keeps other agents out of the warehouse as long as this process runs; see [`Warehouse::keep_others_out`].
+    pub async fn keep_others_out(&self) -> Result<(), TableError> {
+        self.shared.warehouse.keep_others_out().await
+    }
+
     /// Creates the stream's table: resolves the start positions once and writes them as version 0.
     ///
     /// Idempotent: where version 0 of this uid is there, its table's state is the answer and no source is asked.

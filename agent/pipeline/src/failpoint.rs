@@ -71,6 +71,10 @@ points! {
     CommitAfterTemporary = "commit.after_temporary",
     /// A log entry is linked, and its folder is not yet synced.
     CommitAfterEntry = "commit.after_entry",
+    /// The folder of a log in which an entry of unknown outcome was found is about to be synced.
+    LogBeforeSync = "log.before_sync",
+    /// A table's state is about to be read for somebody who asked.
+    LookBeforeRead = "look.before_read",
 
     /// Small files are about to be put together.
     CompactBeforeFiles = "compact.before_files",

@@ -182,6 +182,7 @@ pub(super) fn reason_of(error: &PipelineError) -> &'static str {
             TableError::Altered { .. } => "TableAltered",
             TableError::Unsupported { .. } => "TableUnsupported",
             TableError::Storage { .. } => "StorageFailed",
+            TableError::InUse { .. } => "WarehouseInUse",
             TableError::Internal { .. } => "InternalError",
         },
         PipelineError::Definition { .. } => "DefinitionUnsupported",

@@ -5,12 +5,29 @@ use std::time::Duration;
 /// Requests that wait for one committer. A commit takes milliseconds and each caller waits for its own, so a few are plenty.
 pub(super) const COMMIT_QUEUE: usize = 16;
 
+/// Losses that a table's properties remember for the status; every one is in the log entry of its commit besides. As many
+/// partitions as one message can say something about, and the metadata stays some kilobytes.
+pub(super) const LOSSES_KEPT: usize = 100;
+
 /// Times that one commit is rebuilt after losing the race for a version. Foreign writers commit now and then; one that wins
 /// this often in a row is writing in a loop, and the caller should hear of it.
 pub(super) const COMMIT_ATTEMPTS_MAX: usize = 32;
 
 /// Largest log entry or small text that is read whole. A foreign rewrite of a large table names every file in one entry.
 pub(super) const LOG_FILE_BYTES_MAX: u64 = 512 * 1024 * 1024;
+
+/// History that readers can go back to, unless the settings say otherwise: what was wrong last week can still be looked at.
+pub(super) const HISTORY: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Commits between two checkpoints of a short log, unless the settings say otherwise: an open reads this many entries at most
+/// beside the checkpoint.
+pub(super) const CHECKPOINT_EVERY_COMMITS: u64 = 50;
+
+/// Small files that are worth a compaction, unless the settings say otherwise: about a minute of one file a second.
+pub(super) const COMPACT_AT_FILES: usize = 64;
+
+/// Size that compaction aims at, unless the settings say otherwise: large enough that a reader of a large table opens few files.
+pub(super) const TARGET_FILE_BYTES: u64 = 128 * 1024 * 1024;
 
 /// Rows of a checkpoint that are in memory at once; each is one action with its statistics, some hundred bytes.
 pub(super) const CHECKPOINT_BATCH_ROWS: usize = 1024;
@@ -41,7 +58,8 @@ pub(super) const CARE_JOBS: usize = 2;
 /// Wait before a failed care job of a table is tried again.
 pub(super) const CARE_RETRY: Duration = Duration::from_secs(30);
 
-/// Files too small for good that are remembered per table; more than that are compacted after the next open.
+/// Files too small for good that are remembered per table. If there are more, the log is read again once half of these are
+/// put together.
 pub(super) const SMALL_FILES_MAX: usize = 4096;
 
 /// Files within a factor of 2 to this power are compacted together. Larger steps read more at once, smaller ones rewrite
@@ -56,7 +74,17 @@ pub(super) const COMPACTION_BATCH_BYTES: u64 = 8 * 1024 * 1024;
 /// Encoded bytes of a row group that are held in memory before they go to the file.
 pub(super) const ROW_GROUP_BYTES: usize = 32 * 1024 * 1024;
 
-/// Columns (leaves, in schema order) with minimum, maximum and null count in the log, as Delta's default is.
+/// Values of a column that are looked at to tell whether they repeat: a fraction of a millisecond for all columns of a file.
+pub(super) const DICTIONARY_SAMPLE_VALUES: usize = 1024;
+
+/// Average bytes of the values from which on no dictionary is tried: the writer gives one up at a mebibyte, a few hundred of them.
+pub(super) const DICTIONARY_VALUE_BYTES_MAX: usize = 1024;
+
+/// Memory of a file that is being written: a row group, and the page of each column that is being made.
+pub const FILE_MEMORY: usize = 2 * ROW_GROUP_BYTES;
+
+/// Leaves, in schema order, with minimum, maximum and null count in the log, as Delta's default is. Columns that are leaves
+/// themselves have them wherever they stand.
 pub(super) const STATISTICS_COLUMNS: usize = 32;
 
 /// Bytes of a text's prefix in statistics; longer values are cut, the maximum rounded up.
@@ -64,6 +92,15 @@ pub(super) const STATISTICS_TEXT_BYTES: usize = 64;
 
 /// A text that could not be cut (no character can be raised) and is longer than this has no minimum or maximum.
 pub(super) const STATISTICS_TEXT_BYTES_MAX: usize = 256;
+
+/// Wait for a look at a table that began before, of which there is one at a time: longer than anybody who asks waits.
+pub(super) const LOOK_WAIT: Duration = Duration::from_secs(10);
+
+/// Attempts to lock a file that someone removes at the same time.
+pub(super) const LOCK_ATTEMPTS_MAX: usize = 8;
+
+/// What is read of the text that the holder of a lock wrote: a process, a host and a time.
+pub(super) const LOCK_HOLDER_BYTES_MAX: u64 = 1024;
 
 /// Wait for a table's former committer to end before it is opened again, or trashed: it ends after the commit under way, and
 /// a care job that stops early.

@@ -14,6 +14,8 @@ use arrow_array::RecordBatch;
 use stream_spec::name::TableName;
 use stream_spec::types::Field;
 
+pub use limits::FILE_MEMORY;
+
 use crate::error::Retry;
 use crate::position::Positions;
 
@@ -24,13 +26,16 @@ mod commit;
 mod committer;
 mod conform;
 mod data_path;
+mod encoding;
 mod handle;
 mod limits;
 mod log;
+mod losses;
 mod open_tables;
 mod positions;
 mod properties;
 mod protocol;
+mod remedy;
 mod schema;
 mod small_files;
 mod state;
@@ -39,10 +44,12 @@ mod store;
 mod switch;
 mod trash;
 mod warehouse;
+mod warehouse_lock;
 mod warehouse_mark;
 mod write;
 
 pub use handle::TableHandle;
+pub use losses::{Loss, LossCause};
 pub use warehouse::Warehouse;
 
 /// What goes into version 0: protocol, metadata, start positions; no rows.
@@ -86,6 +93,8 @@ pub struct TableState {
     pub positions: Positions,
     /// Source identity in the properties.
     pub source: SourceIdentity,
+    /// The last losses, oldest first.
+    pub losses: Vec<Loss>,
     /// Rows, bytes and number of live files.
     pub totals: TableTotals,
     /// Milliseconds since 1970 of version 0.
@@ -133,6 +142,8 @@ pub struct Switch {
     pub positions: Positions,
     /// Replaces the recorded identity.
     pub source: SourceIdentity,
+    /// What the positions pass over.
+    pub losses: Vec<Loss>,
 }
 
 /// A table that can no longer be written to as it was, or a store that fails.
@@ -168,11 +179,21 @@ pub enum TableError {
         /// For users.
         message: String,
     },
+    /// Another agent has the warehouse.
+    #[error("the warehouse {location} is used by another agent: {holder}; stop that one, or give this one a `--warehouse` of its own")]
+    InUse {
+        /// Folder or URL of the warehouse.
+        location: String,
+        /// Process, host and time, as the holder wrote them.
+        holder: String,
+    },
     /// The storage failed.
-    #[error("{action} failed for table `{table}`: {source}")]
+    #[error("{action} failed for table `{table}` at {location}: {source}{}", remedy::of(.source.as_ref()))]
     Storage {
         /// Table name.
         table: String,
+        /// Folder or URL.
+        location: String,
         /// What was tried.
         action: &'static str,
         /// Why it failed.
@@ -193,7 +214,7 @@ impl TableError {
     /// Whether trying again can help.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Storage { .. } => Retry::Later,
+            Self::Storage { .. } | Self::InUse { .. } => Retry::Later,
             _ => Retry::No,
         }
     }
@@ -215,10 +236,10 @@ pub struct TableCareSettings {
 impl Default for TableCareSettings {
     fn default() -> Self {
         Self {
-            history: Duration::from_secs(7 * 24 * 60 * 60),
-            checkpoint_every_commits: 50,
-            compact_at_files: 64,
-            target_file_bytes: 128 * 1024 * 1024,
+            history: limits::HISTORY,
+            checkpoint_every_commits: limits::CHECKPOINT_EVERY_COMMITS,
+            compact_at_files: limits::COMPACT_AT_FILES,
+            target_file_bytes: limits::TARGET_FILE_BYTES,
         }
     }
 }

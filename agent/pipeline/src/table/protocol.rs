@@ -130,6 +130,7 @@ mod tests {
             (protocol(2, 2, &[]), Some("reader version is 2")),
             (protocol(3, 7, &["typeWidening"]), Some("`typeWidening`")),
             (protocol(1, 7, &["rowTracking"]), Some("`rowTracking`")),
+            (protocol(3, 7, &["catalogManaged"]), Some("`catalogManaged`")),
         ];
         for (protocol, expected) in cases {
             let answer = expect_writable(&protocol);

@@ -11,6 +11,7 @@ use super::log::replay::read_snapshot;
 use super::store::table_files::TableFiles;
 use super::store::{MoveOutcome, TableStore};
 use super::{TableError, clock, properties};
+use crate::failpoint::{self, Point};
 
 /// The folder in the warehouse's root.
 pub(super) const TRASH: &str = "_trash";
@@ -48,12 +49,15 @@ pub(super) fn trash(store: &dyn TableStore, files: &TableFiles, folder: &str, ui
         Ok(_) | Err(TableError::Gone { .. }) => return Ok(()),
         Err(error) => return Err(error),
     }
+    files.pass(Point::TrashBeforeMarker)?;
     files.write(MARKER, clock::now_ms().to_string().as_bytes())?;
+    files.pass(Point::TrashAfterMarker)?;
     match store
         .move_folder(folder, &place)
         .map_err(|error| files.failed("moving the table to the trash", error))?
     {
-        MoveOutcome::Moved | MoveOutcome::SourceMissing => Ok(()),
+        MoveOutcome::Moved => files.pass(Point::TrashAfterMove),
+        MoveOutcome::SourceMissing => Ok(()),
         MoveOutcome::TargetExists => Err(files.internal(format!(
             "the trash already has `{}` while the table is at its name",
             store.location(&place)
@@ -65,11 +69,16 @@ pub(super) fn trash(store: &dyn TableStore, files: &TableFiles, folder: &str, ui
 pub(super) fn restore(store: &dyn TableStore, files: &TableFiles, folder: &str, uid: &str) -> Result<(), TableError> {
     let place = trash_folder(files.table(), uid)?;
     files.mark().expect(files.table())?;
+    files.pass(Point::RestoreBeforeMove)?;
     let moved = store
         .move_folder(&place, folder)
         .map_err(|error| files.failed("moving the table from the trash", error))?;
     match moved {
-        MoveOutcome::Moved => files.delete(MARKER),
+        MoveOutcome::Moved => {
+            files.pass(Point::RestoreAfterMove)?;
+            files.delete(MARKER)?;
+            files.pass(Point::RestoreAfterMarker)
+        }
         MoveOutcome::TargetExists => Err(files.exists()),
         MoveOutcome::SourceMissing => match owner(files)? {
             Some(owner) if owner == uid => files.delete(MARKER),
@@ -81,7 +90,7 @@ pub(super) fn restore(store: &dyn TableStore, files: &TableFiles, folder: &str, 
 /// Whether the trash holds the table of that stream.
 pub(super) fn holds(store: &dyn TableStore, uid: &str) -> Result<bool, TableError> {
     let place = trash_folder(uid, uid)?;
-    let facts = store.facts(&place).map_err(|error| failed("looking into the trash", error))?;
+    let facts = store.facts(&place).map_err(|error| failed(store, "looking into the trash", error))?;
     Ok(facts.is_some())
 }
 
@@ -100,9 +109,10 @@ pub(super) fn purge(
                 names.push(listed.name.to_owned());
             }
         })
-        .map_err(|error| failed("listing the trash", error))?;
+        .map_err(|error| failed(store, "listing the trash", error))?;
     let kept_ms = i64::try_from(older_than.as_millis()).unwrap_or(i64::MAX);
-    let purging = |error| failed("purging the trash", error);
+    let purging = |error| failed(store, "purging the trash", error);
+    let at = |point| failpoint::pass(point).map_err(purging);
     let mut purged = Vec::new();
     for name in names {
         let uid = match name.strip_suffix(PURGING_SUFFIX) {
@@ -110,16 +120,19 @@ pub(super) fn purge(
             None if now_ms.saturating_sub(trashed_ms(store, &name, now_ms)?) < kept_ms => continue,
             None => {
                 let (from, to) = (format!("{TRASH}/{name}"), format!("{TRASH}/{name}{PURGING_SUFFIX}"));
+                at(Point::PurgeBeforeMove)?;
                 store.move_folder(&from, &to).map_err(purging)?;
+                at(Point::PurgeAfterMove)?;
                 name
             }
         };
         if !store
-            .delete_folder(&format!("{TRASH}/{uid}{PURGING_SUFFIX}"), go_on)
+            .delete_folder(&format!("{TRASH}/{uid}{PURGING_SUFFIX}"), &|| go_on() && at(Point::PurgeBeforeFile).is_ok())
             .map_err(purging)?
         {
             break;
         }
+        at(Point::PurgeAfterDelete)?;
         purged.push(uid);
     }
     Ok(purged)
@@ -128,7 +141,7 @@ pub(super) fn purge(
 /// When a table came into the trash. One that someone put there without a time counts from now on.
 fn trashed_ms(store: &dyn TableStore, uid: &str, now_ms: i64) -> Result<i64, TableError> {
     let marker = format!("{TRASH}/{uid}/{MARKER}");
-    let text = store.read(&marker).map_err(|error| failed("looking into the trash", error))?;
+    let text = store.read(&marker).map_err(|error| failed(store, "looking into the trash", error))?;
     if let Some(ms) = text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()) {
         return Ok(ms);
     }
@@ -137,7 +150,7 @@ fn trashed_ms(store: &dyn TableStore, uid: &str, now_ms: i64) -> Result<i64, Tab
         file.write_all(now_ms.to_string().as_bytes())?;
         file.finish()
     };
-    write().map_err(|error| failed("marking a table in the trash", error))?;
+    write().map_err(|error| failed(store, "marking a table in the trash", error))?;
     Ok(now_ms)
 }
 
@@ -160,9 +173,10 @@ fn trash_folder(table: &str, uid: &str) -> Result<String, TableError> {
     Ok(format!("{TRASH}/{uid}"))
 }
 
-fn failed(action: &'static str, source: std::io::Error) -> TableError {
+fn failed(store: &dyn TableStore, action: &'static str, source: std::io::Error) -> TableError {
     TableError::Storage {
         table: TRASH.to_owned(),
+        location: store.location(TRASH),
         action,
         source: source.into(),
     }

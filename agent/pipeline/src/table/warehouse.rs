@@ -34,6 +34,7 @@ pub struct Warehouse {
     mark: WarehouseMark,
     care_jobs: Arc<Semaphore>,
     pub(super) open_tables: OpenTables,
+    looks: OpenTables,
 }
 
 impl Warehouse {
@@ -50,7 +51,15 @@ impl Warehouse {
             store,
             care_jobs: Arc::new(Semaphore::new(CARE_JOBS)),
             open_tables: OpenTables::default(),
+            looks: OpenTables::of_looks(),
         }
+    }
+
+    /// Keeps other agents out as long as this process runs. Fails with [`TableError::InUse`] where one is in; after any other
+    /// failure, or where the warehouse is not there yet, it is taken before the first step that needs it.
+    pub async fn keep_others_out(&self) -> Result<(), TableError> {
+        let mark = self.mark.clone();
+        blocking(&"of any stream", move || mark.keep_others_out()).await
     }
 
     /// The warehouse's id, from its first sight on: by the first table's creation at the latest. Looks at no storage.
@@ -89,7 +98,10 @@ impl Warehouse {
     /// Reads a table of the stream `uid` without opening it.
     pub async fn read_state(&self, name: &TableName, uid: &str) -> Result<TableState, TableError> {
         let (files, uid) = (self.files(name), uid.to_owned());
+        let claim = self.looks.claim(&folder(name), &files).await?;
         let work = move || {
+            let _claim = claim;
+            files.pass(Point::LookBeforeRead)?;
             files.mark().expect(files.table())?;
             LoadedTable::read(&files, &uid, 0).map(|table| table.public())
         };
@@ -203,7 +215,7 @@ fn create(files: &TableFiles, table: &NewTable) -> Result<TableState, TableError
     files.pass(Point::CreateBeforeFolder)?;
     files.create_log_folder()?;
     files.pass(Point::CreateAfterFolder)?;
-    let lines = with_commit_info(Operation::Create, &new_commit_id(), first_actions(table), clock::now_ms());
+    let lines = with_commit_info(Operation::Create, &new_commit_id(), &None, first_actions(table), clock::now_ms());
     let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
     let written = failpoint::pass(Point::CreateBeforeEntry)
         .and_then(|()| files.write_entry(&entry_name(0), &text, None))
@@ -254,7 +266,7 @@ fn first_actions(table: &NewTable) -> Vec<Action> {
     };
     let mut actions: Vec<Action> = vec![protocol::for_columns(&table.columns).into(), metadata.into()];
     actions.extend(
-        positions::txns(&table.stream_uid, &table.positions, now_ms)
+        positions::txns(&table.stream_uid, &crate::position::Positions::new(), &table.positions, now_ms)
             .into_iter()
             .map(Action::from),
     );

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::{EntryOutcome, FileFacts, Listed, MoveOutcome, NewFile, RandomRead, TableStore};
+use super::{EntryOutcome, FileFacts, Listed, LockOutcome, MoveOutcome, NewFile, RandomRead, TableStore};
 use crate::failpoint::{self, Point};
 use crate::table::limits::LOG_FILE_BYTES_MAX;
 
@@ -171,6 +171,10 @@ impl TableStore for LocalStore {
         delete_folder(&self.absolute(folder), go_on)
     }
 
+    fn lock(&self, path: &str, holder: &[u8]) -> io::Result<LockOutcome> {
+        super::local_lock::lock(self.absolute(path), holder)
+    }
+
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
         // From here on the folder's handle is used and not its path: a table that is swapped meanwhile gets nothing of ours.
         let Some(log) = present(open_folder(&self.absolute(folder)))? else {
@@ -240,8 +244,10 @@ impl Write for LocalNewFile {
 impl NewFile for LocalNewFile {
     fn finish(mut self: Box<Self>) -> io::Result<FileFacts> {
         self.file.sync_all()?;
+        failpoint::pass(Point::FileBeforeName)?;
         rustix::fs::renameat(&self.folder, self.temporary.as_str(), &self.folder, self.name.as_str())?;
         self.finished = true;
+        failpoint::pass(Point::FileAfterName)?;
         rustix::fs::fsync(&self.folder)?;
         Ok(facts_of(&rustix::fs::fstat(&self.file)?))
     }
@@ -300,6 +306,7 @@ fn link_new_file(folder: &OwnedFd, temporary: &str, name: &str, bytes: &[u8]) ->
     let mut file = create_exclusive(folder, temporary)?;
     file.write_all(bytes)
         .and_then(|()| file.sync_all())
+        .and_then(|()| failpoint::pass(Point::CommitAfterTemporary))
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     rustix::fs::linkat(folder, temporary, folder, name, AtFlags::empty())
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 pub(super) mod local;
+mod local_lock;
 pub(super) mod table_files;
 
 /// What tells two files of one name apart: a file that was replaced, even by an equally long one, has another identity.
@@ -75,6 +76,23 @@ pub(super) struct Listed<'a> {
     pub folder: bool,
 }
 
+/// How an attempt to lock a file ended.
+#[derive(Debug)]
+pub(super) enum LockOutcome {
+    /// This process has the lock, until the value is dropped or the process ends.
+    Held(Box<dyn FileLock>),
+    /// Another holder has it; this is what it wrote there.
+    HeldByAnother(String),
+    /// There are no locks here.
+    Unsupported(io::Error),
+}
+
+/// A lock that is held.
+pub(super) trait FileLock: fmt::Debug + Send {
+    /// Whether the file that is locked is still the one of that name.
+    fn is_in_place(&self) -> io::Result<bool>;
+}
+
 /// Storage of one warehouse. Paths are relative to it, with `/`.
 pub(super) trait TableStore: fmt::Debug + Send + Sync {
     /// Where a path is, for people and readers.
@@ -99,6 +117,8 @@ pub(super) trait TableStore: fmt::Debug + Send + Sync {
     fn move_folder(&self, from: &str, to: &str) -> io::Result<MoveOutcome>;
     /// Deletes a folder with all it holds, as long as it is to go on; false if it ended before. One that is missing is success.
     fn delete_folder(&self, folder: &str, go_on: &dyn Fn() -> bool) -> io::Result<bool>;
+    /// Locks a file, which is made if it is missing, and writes `holder` into it. Its folder must exist.
+    fn lock(&self, path: &str, holder: &[u8]) -> io::Result<LockOutcome>;
     /// Writes a log entry if no file has its name and, where given, the entry `previous` still is what it was.
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome>;
 }

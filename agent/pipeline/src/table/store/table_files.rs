@@ -11,6 +11,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use tokio_util::sync::CancellationToken;
 
 use super::{EntryOutcome, FileFacts, Listed, NewFile, RandomRead, TableStore};
+use crate::failpoint::{self, Point};
 use crate::table::TableError;
 use crate::table::log::entry_path;
 use crate::table::warehouse_mark::WarehouseMark;
@@ -115,14 +116,19 @@ impl TableFiles {
 
     /// Makes the entries of the log durable that were found there: whether the call that wrote them did is not known.
     pub(in crate::table) fn sync_log(&self) -> Result<(), TableError> {
-        self.store
-            .sync_folder(&self.inside(LOG_FOLDER))
+        failpoint::pass(Point::LogBeforeSync)
+            .and_then(|()| self.store.sync_folder(&self.inside(LOG_FOLDER)))
             .map_err(|error| self.failed("making the log durable", error))
     }
 
     /// Writes a log entry; see [`TableStore::write_entry`].
     pub(in crate::table) fn write_entry(&self, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
         self.store.write_entry(&self.inside(LOG_FOLDER), name, bytes, previous)
+    }
+
+    /// Passes a point of failure.
+    pub(in crate::table) fn pass(&self, point: Point) -> Result<(), TableError> {
+        failpoint::pass(point).map_err(|error| self.failed(point.name(), error))
     }
 
     /// The table is not there; or its whole warehouse is not, which says nothing of the table.
@@ -155,6 +161,7 @@ impl TableFiles {
     pub(in crate::table) fn failed(&self, action: &'static str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> TableError {
         TableError::Storage {
             table: self.table.clone(),
+            location: self.location(),
             action,
             source: source.into(),
         }

@@ -106,6 +106,43 @@ async fn a_full_disk_while_rows_are_written_leaves_the_table_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_storage_failure_names_table_place_error_and_remedy() {
+    let (lab, store) = faulty_lab().await;
+    let handle = lab.open().await;
+    store.fail_creates(1);
+    let error = handle.append(append(100..105)).await.unwrap_err();
+    handle.close().await;
+    let text = error.to_string();
+    for part in [
+        &lab.name.to_string(),
+        lab.path().to_str().unwrap(),
+        "no storage space",
+        "free space there",
+    ] {
+        assert!(text.contains(part), "`{part}` in: {text}");
+    }
+}
+
+#[tokio::test]
+async fn entries_that_a_lying_disk_lost_with_the_power_are_made_again_after_the_next_start() {
+    let (lab, _store) = faulty_lab().await;
+    let handle = lab.open().await;
+    for first in [100, 102, 104] {
+        handle.append(append(first..first + 2)).await.unwrap();
+    }
+    handle.close().await;
+    // Synced, said the disk. Data files may come back without their entries; the log decides.
+    for version in [2, 3] {
+        std::fs::remove_file(lab.entry_path(version)).unwrap();
+    }
+    let handle = lab.open().await;
+    assert_eq!(handle.state().borrow().positions, at(0, 102), "the records after it are read again");
+    handle.append(append(102..107)).await.unwrap();
+    handle.close().await;
+    assert_eq!(lab.foreign_ids().await, (100..107).collect::<Vec<_>>());
+}
+
+#[tokio::test]
 async fn version_0_whose_answer_was_lost_is_the_table() {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());

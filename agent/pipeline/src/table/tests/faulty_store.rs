@@ -1,13 +1,13 @@
 //! A store that counts what is read, and fails where a test says.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 
 use crate::table::store::local::LocalStore;
-use crate::table::store::{EntryOutcome, FileFacts, Listed, MoveOutcome, NewFile, RandomRead, TableStore};
+use crate::table::store::{EntryOutcome, FileFacts, Listed, LockOutcome, MoveOutcome, NewFile, RandomRead, TableStore};
 
 /// What happens at the next write of a log entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub(super) struct FaultyStore {
     failing_creates: AtomicUsize,
     failing_lists: AtomicUsize,
     failing_syncs: AtomicUsize,
+    lockless: AtomicBool,
     reads: AtomicUsize,
     opens: AtomicUsize,
     unsynced: bool,
@@ -53,6 +54,7 @@ impl FaultyStore {
             failing_creates: AtomicUsize::new(0),
             failing_lists: AtomicUsize::new(0),
             failing_syncs: AtomicUsize::new(0),
+            lockless: AtomicBool::new(false),
             reads: AtomicUsize::new(0),
             opens: AtomicUsize::new(0),
         }
@@ -79,6 +81,10 @@ impl FaultyStore {
 
     pub(super) fn fail_syncs(&self, count: usize) {
         self.failing_syncs.store(count, Ordering::SeqCst);
+    }
+
+    pub(super) fn take_locks_away(&self) {
+        self.lockless.store(true, Ordering::SeqCst);
     }
 
     /// Files read since the last call.
@@ -150,6 +156,13 @@ impl TableStore for FaultyStore {
 
     fn delete_folder(&self, folder: &str, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
         self.inner.delete_folder(folder, go_on)
+    }
+
+    fn lock(&self, path: &str, holder: &[u8]) -> io::Result<LockOutcome> {
+        if self.lockless.load(Ordering::SeqCst) {
+            return Ok(LockOutcome::Unsupported(io::ErrorKind::Unsupported.into()));
+        }
+        self.inner.lock(path, holder)
     }
 
     fn write_entry(&self, folder: &str, name: &str, bytes: &[u8], previous: Option<(&str, FileFacts)>) -> io::Result<EntryOutcome> {
