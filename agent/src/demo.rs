@@ -8,10 +8,11 @@ use stream_pipeline::demo;
 
 use crate::cli::{DemoArguments, ServeArguments};
 use crate::config::Config;
-use crate::serve::{self, announce};
+use crate::limits::DEMO_DISCOVERY_INTERVAL;
+use crate::serve::{self, Ended, announce};
 
 /// Runs broker and agent until SIGTERM or SIGINT.
-pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<Ended> {
     let config = Config::load(&settings(arguments))?;
     check_is_new(&config.data_dir)?;
     let broker = demo::start()?;
@@ -34,6 +35,8 @@ fn settings(arguments: DemoArguments) -> ServeArguments {
         listen: arguments.listen,
         log_level: arguments.log_level,
         insecure_local: Some(true),
+        // Whoever tries things out wants to see the lag of this moment.
+        discovery_interval: Some(DEMO_DISCOVERY_INTERVAL),
         ..ServeArguments::default()
     }
 }

@@ -2,8 +2,29 @@
 
 use std::time::Duration;
 
-/// Longest shutdown. Pipelines bound their own last commits well below this; supervisors commonly kill after 30 s.
-pub(crate) const SHUTDOWN_WAIT: Duration = Duration::from_secs(25);
+/// Longest wait, at a shutdown, for streams to make their last commits and for the database to be closed. Streams bound their
+/// last commits below this (`STOP_WAIT` of the pipeline, 15 s).
+pub(crate) const SHUTDOWN_WAIT: Duration = Duration::from_secs(20);
+
+/// The process has ended this long after it was told to, whatever hangs: calls that are cut off after 5 s, [`SHUTDOWN_WAIT`],
+/// and some slack. Supervisors commonly kill after 30 s.
+pub(crate) const STOPPED_WITHIN: Duration = Duration::from_secs(28);
+
+/// Exit code of an agent that was told to stop and ended at one of these bounds, because a disk or a broker hung. Nothing is
+/// lost or doubled: what was in flight is read again at the next start. 0 is an end in order, 1 an error, 2 a wrong command line.
+pub(crate) const ENDED_AT_THE_BOUND: u8 = 3;
+
+/// Wait at the start for a warehouse that another agent has, which may be one that is just ending, or whose storage does not
+/// answer. A process that was killed gives it back at once.
+pub(crate) const WAREHOUSE_WAIT: Duration = Duration::from_secs(5);
+
+/// Between two looks whether the other agent has ended.
+pub(crate) const WAREHOUSE_LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Threads for work that blocks: decoding, writing, looking at storage. Storage that hangs keeps at most five for a table (rows
+/// being written, the commit, a look, a job of care, a trashing), so this many tables on one dead disk do not stop the others.
+/// A thread that waits costs a few dozen kilobytes.
+pub(crate) const BLOCKING_THREADS_MAX: usize = 1024;
 
 /// How long a deleted table can be restored unless the configuration says otherwise.
 pub(crate) const TRASH_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -13,3 +34,6 @@ pub(crate) const CONFIG_BYTES_MAX: u64 = 1 << 20;
 
 /// Longest span of time that a setting may have: ten years. Beyond it, arithmetic on times stops being safe.
 pub(crate) const SETTING_SECS_MAX: u64 = 10 * 366 * 24 * 3600;
+
+/// How often a demo's agent asks its broker where partitions end: the broker is in the same process, so it costs nothing.
+pub(crate) const DEMO_DISCOVERY_INTERVAL: Duration = Duration::from_secs(1);

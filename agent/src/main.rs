@@ -13,13 +13,17 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use limits::ENDED_AT_THE_BOUND;
+use serve::Ended;
+
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run),
         cli::Command::Demo(arguments) => demo::run(arguments),
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Ended::InOrder) => ExitCode::SUCCESS,
+        Ok(Ended::AtTheBound) => ExitCode::from(ENDED_AT_THE_BOUND),
         Err(error) => {
             // The chain on one line: supervisors show lines.
             eprintln!("error: {error:#}");

@@ -1,10 +1,11 @@
 //! Wires the agent together, runs it until it is told to stop, and takes it down in order: calls end, pipelines make
-//! their last commits, the database is closed.
+//! their last commits, the database is closed. Invariant: once told to stop, the process ends within a bound, whatever hangs.
 
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use agent_control::connections::{ConnectionChanges, StoreResolver};
 use agent_control::governance::LocalAdminOnly;
@@ -17,31 +18,59 @@ use agent_control::store::Store;
 use agent_control::store::sqlite::SqliteStore;
 use anyhow::Context;
 use stream_pipeline::engine::{Engine, EngineSettings};
+use stream_pipeline::table::TableError;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
-use crate::limits::SHUTDOWN_WAIT;
+use crate::limits::{BLOCKING_THREADS_MAX, SHUTDOWN_WAIT, STOPPED_WITHIN, WAREHOUSE_LOOK_AGAIN, WAREHOUSE_WAIT};
 use crate::logs;
 
+/// How the agent ended that was told to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// All that was in flight is committed.
+    InOrder,
+    /// Something hung, and the wait for it is over. What was in flight is read again at the next start.
+    AtTheBound,
+}
+
 /// Runs the agent until SIGTERM or SIGINT.
-pub(crate) fn run(config: Config) -> anyhow::Result<()> {
+pub(crate) fn run(config: Config) -> anyhow::Result<Ended> {
     logs::start(config.log_format, &config.log_level)?;
     config.check()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
         .build()
         .context("cannot start the runtime")?;
-    let outcome = runtime.block_on(serve(config));
+    let outcome = runtime.block_on(serve_within_the_bound(config));
     // Threads that are inside a system call are not waited for: everything that must be durable is by now.
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
+async fn serve_within_the_bound(config: Config) -> anyhow::Result<Ended> {
     // First of all, so that a signal during the start is not lost.
     let stopping = stop_on_signals()?;
+    // In a task of its own: a system call that hangs in it, on a folder that does not answer, must not keep the bound from
+    // being looked at.
+    let serving = tokio::spawn(serve(config, stopping.clone()));
+    let bound = async {
+        stopping.cancelled().await;
+        tokio::time::sleep(STOPPED_WITHIN).await;
+    };
+    tokio::select! {
+        outcome = serving => outcome.context("the agent broke off")?,
+        () = bound => {
+            tracing::warn!(wait = ?STOPPED_WITHIN, "the agent did not stop in time; what was in flight is read again at the next start");
+            Ok(Ended::AtTheBound)
+        }
+    }
+}
+
+async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<Ended> {
     create_private_folder(&config.data_dir)?;
     let database = config.data_dir.join("agent.db");
     let sqlite = Arc::new(SqliteStore::open(&database).await.context("cannot open the agent's database")?);
@@ -51,6 +80,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let mut settings = engine_settings(&config);
     settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;
     let engine = Engine::new(settings, resolver).context("cannot open the warehouse")?;
+    keep_others_out(&engine).await?;
     let engine = Arc::new(LocalEngine::new(engine, store.clone()));
     let listener = TcpListener::bind(config.listen)
         .await
@@ -84,14 +114,41 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     // Also when serving ended by itself: whoever waits inside must not wait on.
     stopping.cancel();
     let down = async {
-        reconciler.shut_down().await;
+        let in_order = reconciler.shut_down().await;
         sqlite.close().await;
+        in_order
     };
-    if tokio::time::timeout(SHUTDOWN_WAIT, down).await.is_err() {
-        tracing::warn!(wait = ?SHUTDOWN_WAIT, "streams did not stop in time; what was in flight is read again at the next start");
+    let ended = match tokio::time::timeout(SHUTDOWN_WAIT, down).await {
+        Ok(true) => Ended::InOrder,
+        Ok(false) => Ended::AtTheBound,
+        Err(_) => {
+            tracing::warn!(wait = ?SHUTDOWN_WAIT, "streams did not stop in time; what was in flight is read again at the next start");
+            Ended::AtTheBound
+        }
+    };
+    tracing::info!(?ended, "agent stopped");
+    served.context("cannot serve").map(|()| ended)
+}
+
+/// Takes the warehouse for this agent. A former agent that is just ending is waited for; one that goes on is an error. Storage
+/// that is not there, or fails, is for the streams to wait for: they take the warehouse before they use it.
+async fn keep_others_out(engine: &Engine) -> anyhow::Result<()> {
+    let until = Instant::now() + WAREHOUSE_WAIT;
+    loop {
+        match tokio::time::timeout(WAREHOUSE_WAIT, engine.keep_others_out()).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error @ TableError::InUse { .. })) if Instant::now() >= until => return Err(error).context("cannot start"),
+            Ok(Err(TableError::InUse { .. })) => tokio::time::sleep(WAREHOUSE_LOOK_AGAIN).await,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the warehouse cannot be used yet; its streams wait for it");
+                return Ok(());
+            }
+            Err(_) => {
+                tracing::warn!(wait = ?WAREHOUSE_WAIT, "the warehouse's storage does not answer; its streams wait for it");
+                return Ok(());
+            }
+        }
     }
-    tracing::info!("agent stopped");
-    served.context("cannot serve")
 }
 
 fn engine_settings(config: &Config) -> EngineSettings {

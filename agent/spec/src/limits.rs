@@ -30,6 +30,9 @@ pub const KINESIS_NAME_BYTES_MAX: usize = 128;
 /// Shortest flush interval in milliseconds: below it commits, not records, would be the load.
 pub const FLUSH_INTERVAL_MILLIS_MIN: u64 = 100;
 
+/// Interval of a stream that says none: rows are visible within a second or two, and a day makes 86,400 files at most.
+pub const FLUSH_INTERVAL_MILLIS_DEFAULT: u64 = 1000;
+
 /// Longest flush interval in milliseconds: rows wait in memory until then, and the last flush is repeated after a crash.
 pub const FLUSH_INTERVAL_MILLIS_MAX: u64 = 60 * 60 * 1000;
 

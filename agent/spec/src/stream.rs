@@ -277,7 +277,7 @@ impl Default for StreamOperations {
     fn default() -> Self {
         Self {
             paused: false,
-            flush_interval: Duration::from_secs(1),
+            flush_interval: Duration::from_millis(crate::limits::FLUSH_INTERVAL_MILLIS_DEFAULT),
             on_data_loss: OnDataLoss::Fail,
         }
     }

@@ -84,13 +84,17 @@ impl Reconciler {
         }
     }
 
-    /// Starts no more steps, lets the running ones end, and stops every pipeline, each after its last commit.
-    pub async fn shut_down(self) {
+    /// Starts no more steps, lets the running ones end, and stops every pipeline, each after its last commit; false if one of
+    /// them was given up.
+    pub async fn shut_down(self) -> bool {
         self.shared.stopping.cancel();
-        if let Err(error) = self.driver.await {
+        // Beside the steps: one that waits for a disk that hangs must not cost the other streams their last commit.
+        let (ended, in_order) = tokio::join!(self.driver, self.shared.slots.stop_all());
+        if let Err(error) = ended {
             tracing::error!(%error, "reconciler ended by a panic");
         }
-        self.shared.slots.stop_all().await;
+        // And those that the last steps started.
+        self.shared.slots.stop_all().await && in_order
     }
 }
 

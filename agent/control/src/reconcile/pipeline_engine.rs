@@ -53,6 +53,7 @@ impl PipelineEngine for LocalEngine {
         let state = self.engine.provision(definition).await?;
         self.remember().await.map_err(|error| TableError::Storage {
             table: definition.spec.ingestion.destination.to_string(),
+            location: self.engine.location(&definition.spec.ingestion.destination),
             action: "remembering the warehouse",
             source: error.into(),
         })?;
@@ -115,10 +116,11 @@ impl RunningPipeline for LocalPipeline {
         }
     }
 
-    async fn stop(&self) {
+    async fn stop(&self) -> bool {
         let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(stream) = stream {
-            stream.stop().await;
+        match stream {
+            Some(stream) => stream.stop().await,
+            None => true,
         }
     }
 }

@@ -63,18 +63,21 @@ impl Slots {
         }
     }
 
-    /// Stops every pipeline, all at the same time.
-    pub(crate) async fn stop_all(&self) {
+    /// Stops every pipeline, all at the same time; false if one of them was given up.
+    pub(crate) async fn stop_all(&self) -> bool {
         let slots: Vec<Slot> = lock(&self.slots).drain().map(|(_, slot)| slot).collect();
         let mut stops = JoinSet::new();
         for slot in slots {
             stops.spawn(async move { slot.pipeline.stop().await });
         }
+        let mut in_order = true;
         while let Some(stopped) = stops.join_next().await {
-            if let Err(error) = stopped {
+            in_order &= stopped.unwrap_or_else(|error| {
                 tracing::error!(%error, "pipeline panicked while it was stopped");
-            }
+                false
+            });
         }
+        in_order
     }
 
     pub(crate) fn status(&self, uid: &str) -> Option<PipelineStatus> {

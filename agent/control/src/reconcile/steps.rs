@@ -99,12 +99,17 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
     let mut slot = follow(shared, &record).await;
     observed.operations_generation = slot.operations_generation;
     let probe_asked_for = shared.slots.probe_asked_for(&record.uid);
-    if probe_asked_for.is_some() {
+    // A table that is gone may come back, with its disk or from a copy: nobody but this look would notice.
+    if probe_asked_for.is_some() || is_gone(&slot, &slot.pipeline.status().borrow().phase) {
         slot = act_on_probe(shared, &record, slot).await;
     }
     let receiver = slot.pipeline.status();
     let lost = receiver.has_changed().is_err();
     let status = receiver.borrow().clone();
+    if shared.stopping.is_cancelled() {
+        // Whatever ends now was told to: it says nothing about the stream.
+        return Ok(Next::Settled);
+    }
     if slot.verdict.is_none() && (status.phase == Phase::Stopped || (lost && !has_ended(&status.phase))) {
         tracing::error!("pipeline ended without saying why");
         shared.slots.stop(&record.uid).await;
@@ -112,7 +117,7 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         return Ok(Next::Retry);
     }
     let whereabouts = whereabouts(shared, &record, &slot, &status).await;
-    let unsure = matches!(whereabouts, Some(Whereabouts::Unknown(_)));
+    let look_again_soon = whereabouts.is_some();
     settle(
         shared,
         &record,
@@ -128,7 +133,7 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         shared.slots.probe_is_done(&record.uid, ticket);
         shared.announce();
     }
-    Ok(if unsure { Next::Retry } else { Next::Settled })
+    Ok(if look_again_soon { Next::Retry } else { Next::Settled })
 }
 
 /// Says whom the stream's source is asked through.

@@ -73,6 +73,7 @@ impl FakeEngine {
     fn storage_failed(table: &TableName, _: MadeToFail) -> TableError {
         TableError::Storage {
             table: table.to_string(),
+            location: "/w".to_owned(),
             action: "an effect",
             source: "made to fail".into(),
         }
@@ -101,6 +102,7 @@ fn state_of(table: &Table) -> TableState {
         columns: table.columns.clone(),
         positions: Default::default(),
         source: SourceIdentity::default(),
+        losses: Vec::new(),
         totals: TableTotals {
             rows: 3,
             bytes: 30,
@@ -292,7 +294,7 @@ impl RunningPipeline for FakePipeline {
         }
     }
 
-    async fn stop(&self) {
+    async fn stop(&self) -> bool {
         let sender = self.engine.world.lock().unwrap().running.remove(&self.uid);
         if let Some(sender) = sender {
             sender.send_modify(|status| {
@@ -301,5 +303,6 @@ impl RunningPipeline for FakePipeline {
                 }
             });
         }
+        true
     }
 }

@@ -69,15 +69,17 @@ impl RunningStream {
     }
 
     /// Commits what is in flight and ends; returns when nothing of the stream runs any more. Bounded in time: a commit that
-    /// does not come through is given up, and its records are read again by the next run.
-    pub async fn stop(mut self) {
+    /// does not come through is given up (the answer is false then), and its records are read again by the next run.
+    pub async fn stop(mut self) -> bool {
         self.desired.send_modify(|desired| desired.stop = true);
-        let Some(mut task) = self.task.take() else { return };
-        if tokio::time::timeout(limits::STOP_WAIT, &mut task).await.is_err() {
+        let Some(mut task) = self.task.take() else { return true };
+        let in_time = tokio::time::timeout(limits::STOP_WAIT, &mut task).await.is_ok();
+        if !in_time {
             tracing::warn!(stream = %self.desired.borrow().definition.spec.name, "a stream did not stop in time and was ended");
             task.abort();
             drop(task.await);
         }
+        in_time
     }
 }
 
