@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, NewPartitions, NewTopic, TopicReplication};
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, NewPartitions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 
 use crate::api::block_on;
 use crate::limits::{BROKER_READY, BROKER_REQUEST};
@@ -52,6 +52,16 @@ impl Kafka {
         let mut process = self.process.lock().unwrap().take().expect("the broker runs");
         process.kill().unwrap();
         process.wait().unwrap();
+    }
+
+    /// Has it hang: its connections stay, and nothing answers.
+    pub fn freeze(&self) {
+        signal(self.process.lock().unwrap().as_ref().expect("the broker runs"), libc::SIGSTOP);
+    }
+
+    /// Has it go on after [`Self::freeze`].
+    pub fn thaw(&self) {
+        signal(self.process.lock().unwrap().as_ref().expect("the broker runs"), libc::SIGCONT);
     }
 
     /// Asks it to stop, and waits until it has.
@@ -111,6 +121,34 @@ impl Kafka {
         for result in results {
             result.unwrap_or_else(|(topic, code)| panic!("delete topic `{topic}`: {code}"));
         }
+    }
+
+    /// Deletes the records of a partition before an offset.
+    pub fn delete_records(&self, topic: &str, partition: i32, before: i64) {
+        let mut list = TopicPartitionList::new();
+        list.add_partition_offset(topic, partition, Offset::Offset(before)).unwrap();
+        let results = block_on(self.admin.delete_records(&list, &AdminOptions::new())).unwrap();
+        for result in results.elements() {
+            result
+                .error()
+                .unwrap_or_else(|error| panic!("delete records of `{topic}` {partition}: {error}"));
+        }
+    }
+
+    /// Changes a property of a topic.
+    pub fn set_topic_property(&self, topic: &str, property: &str, value: &str) {
+        let change = AlterConfig::new(ResourceSpecifier::Topic(topic)).set(property, value);
+        let results = block_on(self.admin.alter_configs([&change], &AdminOptions::new())).unwrap();
+        for result in results {
+            result.unwrap_or_else(|(_, code)| panic!("set `{property}` of `{topic}`: {code}"));
+        }
+    }
+
+    /// Loses a partition's log, as a broken disk would. The broker must be stopped.
+    pub fn lose_log(&self, topic: &str, partition: i32) {
+        assert!(self.process.lock().unwrap().is_none(), "the broker runs");
+        let log = self.folder.join("data").join(format!("{topic}-{partition}"));
+        fs::remove_dir_all(&log).unwrap_or_else(|error| panic!("{}: {error}", log.display()));
     }
 
     /// First and next offset of a partition, as a read-committed reader sees them.

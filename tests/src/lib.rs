@@ -11,12 +11,14 @@
 pub mod agent;
 pub mod api;
 pub mod config;
+pub mod disk;
 pub mod failpoints;
 pub mod kafka;
 pub mod limits;
 pub mod paths;
 pub mod plan;
 pub mod producer;
+pub mod spark;
 pub mod spawn;
 pub mod tables;
 pub mod terraform;

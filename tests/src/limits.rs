@@ -10,8 +10,8 @@ pub const BROKER_REQUEST: Duration = Duration::from_secs(20);
 pub const PRODUCER_FLUSH: Duration = Duration::from_secs(60);
 /// The agent says that it listens. After a kill it opens its store and nothing more before that line.
 pub const AGENT_READY: Duration = Duration::from_secs(30);
-/// The agent's own bound for finishing the last commit, and some slack.
-pub const AGENT_STOP: Duration = Duration::from_secs(60);
+/// The agent ends 28 s after it was told to, whatever hangs (`STOPPED_WITHIN` of the agent), and some slack.
+pub const AGENT_STOP: Duration = Duration::from_secs(45);
 /// One call to the agent; creates and updates wait inside the agent for 30 s at most.
 pub const AGENT_CALL: Duration = Duration::from_secs(45);
 /// A stream reaches a state, a row becomes visible.
@@ -22,3 +22,5 @@ pub const STREAM_CATCHES_UP: Duration = Duration::from_secs(240);
 pub const TERRAFORM_COMMAND: Duration = Duration::from_secs(240);
 /// Between two looks at a state that is waited for.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Mounting a small disk, or changing how it is mounted, takes milliseconds.
+pub const DISK_STEP: Duration = Duration::from_secs(20);

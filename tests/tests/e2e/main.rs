@@ -30,5 +30,8 @@ mod quickstart;
 mod replacement;
 mod rows;
 mod sources;
+mod sources_brokers;
 mod stage;
+mod topics;
+mod topics_scene;
 mod unreachable;
