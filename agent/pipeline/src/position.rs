@@ -13,13 +13,27 @@ pub struct PartitionId {
     pub partition: i32,
 }
 
-/// Next offset to read, and the incarnation it belongs to.
+/// Next offset to read, and the history it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The first offset that is not in the table.
     pub next_offset: i64,
-    /// Raised by one each time `on_data_loss` restarts a re-created topic. From 0.
+    /// Raised by one each time `on_data_loss` moves the position: offsets of two epochs are not one history. From 0.
     pub epoch: u32,
+    /// Leader epoch of the last record before `next_offset`, where it was taken in this epoch and its broker told. A broker
+    /// whose history has it end before `next_offset` has lost records that are in the table.
+    pub leader_epoch: Option<i32>,
+}
+
+impl Position {
+    /// A position before which no record was taken in this epoch.
+    pub const fn new(next_offset: i64, epoch: u32) -> Self {
+        Self {
+            next_offset,
+            epoch,
+            leader_epoch: None,
+        }
+    }
 }
 
 /// Positions of all partitions of a stream.

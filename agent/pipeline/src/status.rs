@@ -6,6 +6,7 @@ use stream_spec::types::Field;
 
 use crate::limits;
 use crate::position::{PartitionId, Position};
+use crate::table::Loss;
 
 /// Coarse state; the reconciler maps it to the stream's public state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -112,6 +113,8 @@ pub struct PartitionProgress {
     pub end_offset: Option<i64>,
     /// Why it does not move, where it does not.
     pub held: Option<String>,
+    /// The last time that `on_data_loss` moved it.
+    pub last_loss: Option<Loss>,
 }
 
 /// The table as its committer last saw it.

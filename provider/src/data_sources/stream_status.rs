@@ -120,6 +120,30 @@ fn partitions() -> AttributeType {
         ("end", number("End of the partition as last seen.")),
         ("lag", number("End minus position.")),
         ("held", text("Why the partition does not move, where it does not.")),
+        (
+            "last_loss",
+            Attribute::computed(
+                AttributeType::single([
+                    (
+                        "cause",
+                        text(
+                            "`expired`: the records were deleted before they were read. `truncated`: the log was cut before the position. \
+                             `recreated`: the topic was deleted and created again.",
+                        ),
+                    ),
+                    ("from", number("The offset that was to be read next.")),
+                    (
+                        "to",
+                        number("The offset that was read next instead; below `from` where another history begins there."),
+                    ),
+                    (
+                        "epoch",
+                        number("Counts the histories that the partition's rows are from, from 0; from then on this one."),
+                    ),
+                ]),
+                "What `operations.on_data_loss` passed over last; null if nothing. The table's history has all of it.",
+            ),
+        ),
     ])
 }
 
@@ -177,6 +201,16 @@ fn partition(partition: &v1::PartitionStatus) -> Value {
         ("end", Value::from(partition.end)),
         ("lag", Value::from(partition.lag)),
         ("held", text_or_null(&partition.held)),
+        ("last_loss", partition.last_loss.as_ref().map_or(Value::Null, loss)),
+    ])
+}
+
+fn loss(loss: &v1::PartitionLoss) -> Value {
+    Value::object([
+        ("cause", Value::string(&loss.cause)),
+        ("from", Value::from(loss.from)),
+        ("to", Value::from(loss.to)),
+        ("epoch", Value::from(i64::from(loss.epoch))),
     ])
 }
 

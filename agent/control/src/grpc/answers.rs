@@ -101,6 +101,12 @@ fn partitions(view: &StreamView) -> Vec<v1::PartitionStatus> {
             // The end may have been seen before the last commit: a position past it means no lag, not a negative one.
             lag: progress.end_offset.map(|end| end.saturating_sub(position).max(0)),
             held: progress.held.clone().unwrap_or_default(),
+            last_loss: progress.last_loss.as_ref().map(|loss| v1::PartitionLoss {
+                cause: loss.cause.to_string(),
+                from: loss.from,
+                to: loss.to,
+                epoch: loss.epoch,
+            }),
         }
     };
     pipeline.partitions.iter().map(partition).collect()

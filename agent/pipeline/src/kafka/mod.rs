@@ -2,7 +2,7 @@
 //!
 //! `pool` shares `client`s; `topics` asks a cluster what there is; `plan` decides, without I/O, where partitions go on;
 //! `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
-//! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, seeks nowhere.
+//! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, and seeks to no other place.
 
 pub(crate) mod batch;
 pub(crate) mod client;
@@ -16,6 +16,8 @@ pub(crate) mod pool;
 pub(crate) mod problems;
 pub(crate) mod source;
 pub(crate) mod topics;
+
+pub use ffi::share_arenas;
 
 #[cfg(test)]
 pub(crate) mod testing;

@@ -19,7 +19,7 @@ use crate::error::{PipelineError, Retry};
 use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
 use crate::status::{PipelineCondition, condition};
-use crate::table::{SourceIdentity, TableState};
+use crate::table::{Loss, SourceIdentity, TableState};
 
 /// What a stream is opened with.
 pub(crate) struct OpenRequest<'a> {
@@ -31,6 +31,16 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) batch_bytes_max: usize,
 }
 
+/// What the table must have before a source is read.
+#[derive(Debug, Default)]
+pub(crate) struct SourceRecord {
+    /// Positions of partitions that are new or move.
+    pub(crate) positions: Positions,
+    pub(crate) identity: SourceIdentity,
+    /// What the positions that move pass over.
+    pub(crate) losses: Vec<Loss>,
+}
+
 /// A source that is ready to be read, once `record` is committed.
 pub(crate) struct Opening {
     lease: ClientLease,
@@ -38,8 +48,8 @@ pub(crate) struct Opening {
     batch_bytes_max: usize,
     /// Topics as they were found.
     pub(crate) topics: BTreeMap<String, TopicState>,
-    /// Positions and identity to commit first; `None` when the table has them.
-    pub(crate) record: Option<(Positions, SourceIdentity)>,
+    /// To be committed first; `None` when the table has it.
+    pub(crate) record: Option<SourceRecord>,
     /// Where each partition is read from.
     pub(crate) attach: Positions,
     /// Partitions that are not read, and why.
@@ -89,30 +99,30 @@ impl Opening {
             undecided: BTreeMap::new(),
             ends: ranges.iter().map(|(partition, range)| (partition.clone(), range.end)).collect(),
         };
-        let mut moved = Positions::new();
-        let mut identity = request.table.source.clone();
-        identity.topic_ids.extend(plan.new_topic_ids);
-        opening.resume(plan.resume, &ranges, &request, &mut moved);
+        let mut record = SourceRecord {
+            identity: request.table.source.clone(),
+            ..SourceRecord::default()
+        };
+        record.identity.topic_ids.extend(plan.new_topic_ids);
+        opening.resume(plan.resume, &ranges, &request, &mut record);
         for partition in plan.appeared {
             match ranges.get(&partition) {
-                Some(range) => {
-                    let next_offset = range.earliest;
-                    moved.insert(partition, Position { next_offset, epoch: 0 });
-                }
+                Some(range) => drop(record.positions.insert(partition, Position::new(range.earliest, 0))),
                 None => drop(opening.undecided.insert(partition, 0)),
             }
         }
         for recreated in &plan.recreated {
-            opening.restart(recreated, &ranges, &request, &mut moved, &mut identity);
+            opening.restart(recreated, &ranges, &request, &mut record);
         }
         opening.attach.extend(
-            moved
+            record
+                .positions
                 .iter()
                 .filter(|(partition, _)| exists(&opening.topics, partition))
                 .map(|(id, at)| (id.clone(), *at)),
         );
-        if !moved.is_empty() || identity != request.table.source {
-            opening.record = Some((moved, identity));
+        if !record.positions.is_empty() || record.identity != request.table.source {
+            opening.record = Some(record);
         }
         opening.conditions = conditions(&client, &plan.missing, &plan.refused, &opening.held);
         Ok(opening)
@@ -124,7 +134,7 @@ impl Opening {
         recorded: Positions,
         ranges: &BTreeMap<PartitionId, AvailableRange>,
         request: &OpenRequest<'_>,
-        moved: &mut Positions,
+        record: &mut SourceRecord,
     ) {
         for (partition, position) in recorded {
             let refusal = request.refused.get(&partition).copied();
@@ -142,7 +152,10 @@ impl Opening {
                 LossDecision::Resume => drop(self.attach.insert(partition, position)),
                 LossDecision::Hold => {
                     let message = match refusal {
-                        Some(Refusal::Truncated) => plan::truncated_message(&partition, position, range),
+                        Some(Refusal::Truncated { at }) => plan::truncated_message(&partition, position, range, at),
+                        Some(Refusal::OutOfRange) if position.next_offset > range.end => {
+                            plan::truncated_message(&partition, position, range, None)
+                        }
                         _ => plan::lost_message(&partition, position, range),
                     };
                     self.held.insert(partition.clone(), message);
@@ -151,7 +164,7 @@ impl Opening {
                         self.undecided.insert(partition, position.next_offset);
                     }
                 }
-                LossDecision::Move(next) => {
+                LossDecision::Move(next, cause) => {
                     let (topic, partition_number, wanted) = (&partition.topic, partition.partition, position.next_offset);
                     let (earliest, end, next_offset) = (range.earliest, range.end, next.next_offset);
                     tracing::warn!(
@@ -161,9 +174,11 @@ impl Opening {
                         earliest,
                         end,
                         next_offset,
+                        ?cause,
                         "records are gone before they were read"
                     );
-                    moved.insert(partition, next);
+                    record.losses.push(plan::loss(&partition, cause, position, next));
+                    record.positions.insert(partition, next);
                 }
             }
         }
@@ -175,16 +190,16 @@ impl Opening {
         recreated: &RecreatedTopic,
         ranges: &BTreeMap<PartitionId, AvailableRange>,
         request: &OpenRequest<'_>,
-        moved: &mut Positions,
-        identity: &mut SourceIdentity,
+        record: &mut SourceRecord,
     ) {
         let recorded = &request.table.positions;
         match plan::restart(recreated, recorded, ranges, request.on_data_loss) {
-            Some(positions) => {
+            Some((positions, losses)) => {
                 let (topic, recorded_id, id) = (&recreated.topic, &recreated.recorded_id, &recreated.id);
                 tracing::warn!(topic, recorded_id, id, "a topic was created again and is read anew");
-                identity.topic_ids.insert(topic.clone(), id.clone());
-                moved.extend(positions);
+                record.identity.topic_ids.insert(topic.clone(), id.clone());
+                record.positions.extend(positions);
+                record.losses.extend(losses);
             }
             None => {
                 let message = plan::recreated_message(recreated, recorded, ranges);
@@ -263,7 +278,11 @@ fn conditions(
 /// not count as refused on the day on which an end lags behind. A truncation is reported once, so it is remembered until the
 /// position is moved.
 pub(crate) fn forget_decided(refused: &mut BTreeMap<PartitionId, Refusal>, held: &BTreeMap<PartitionId, String>, moved: &Positions) {
-    refused.retain(|partition, refusal| held.contains_key(partition) || (*refusal == Refusal::Truncated && !moved.contains_key(partition)));
+    refused.retain(|partition, refusal| held.contains_key(partition) || (is_truncation(refusal) && !moved.contains_key(partition)));
+}
+
+fn is_truncation(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Truncated { .. })
 }
 
 /// True when the ends that were told allow to decide about a partition that could not be decided about at opening.
@@ -290,21 +309,22 @@ mod tests {
 
     #[test]
     fn a_refusal_is_forgotten_when_its_partition_is_resumed_or_moved() {
-        use Refusal::{OutOfRange, Truncated};
+        use Refusal::OutOfRange;
+        const TRUNCATED: Refusal = Refusal::Truncated { at: Some(3) };
         let partition = |partition| PartitionId {
             topic: "a".to_owned(),
             partition,
         };
-        let mut refused: BTreeMap<_, _> = [OutOfRange, OutOfRange, OutOfRange, Truncated, Truncated, Truncated]
+        let mut refused: BTreeMap<_, _> = [OutOfRange, OutOfRange, OutOfRange, TRUNCATED, TRUNCATED, TRUNCATED]
             .into_iter()
             .enumerate()
             .map(|(index, refusal)| (partition(index as i32), refusal))
             .collect();
         let held = [1, 4].map(|index| (partition(index), "lost".to_owned())).into();
-        let start = Position { next_offset: 0, epoch: 1 };
+        let start = Position::new(0, 1);
         let moved = [2, 5].map(|index| (partition(index), start)).into();
         forget_decided(&mut refused, &held, &moved);
-        let expected = [(partition(1), OutOfRange), (partition(3), Truncated), (partition(4), Truncated)];
+        let expected = [(partition(1), OutOfRange), (partition(3), TRUNCATED), (partition(4), TRUNCATED)];
         assert_eq!(refused, expected.into());
     }
 

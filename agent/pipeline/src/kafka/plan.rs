@@ -10,7 +10,7 @@ use stream_spec::stream::OnDataLoss;
 use super::client::AvailableRange;
 use super::topics::{self, TopicState};
 use crate::position::{PartitionId, Position, Positions};
-use crate::table::SourceIdentity;
+use crate::table::{Loss, LossCause, SourceIdentity};
 
 /// What is to be done with each subscribed topic and its partitions.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -108,29 +108,45 @@ pub(crate) fn restart(
     recorded: &Positions,
     ranges: &BTreeMap<PartitionId, AvailableRange>,
     policy: OnDataLoss,
-) -> Option<Positions> {
+) -> Option<(Positions, Vec<Loss>)> {
     let start = |range: &AvailableRange| match policy {
         OnDataLoss::Fail => None,
         OnDataLoss::Earliest => Some(range.earliest),
         OnDataLoss::Latest => Some(range.end),
     };
     let mut positions = Positions::new();
+    let mut losses = Vec::new();
     for (partition, position) in recorded.iter().filter(|(partition, _)| partition.topic == recreated.topic) {
-        positions.insert(
-            partition.clone(),
-            Position {
-                next_offset: 0,
-                epoch: position.epoch + 1,
-            },
-        );
+        positions.insert(partition.clone(), Position::new(0, position.epoch + 1));
     }
     for partition in recreated.partitions() {
         // A partition whose leader is away has no range: the topic is restarted when all of it can be.
-        let next_offset = start(ranges.get(&partition)?)?;
+        let range = ranges.get(&partition)?;
+        let next_offset = start(range)?;
         let epoch = recorded.get(&partition).map_or(0, |position| position.epoch + 1);
-        positions.insert(partition, Position { next_offset, epoch });
+        let next = Position::new(next_offset, epoch);
+        if !recorded.contains_key(&partition) && next_offset > range.earliest {
+            losses.push(loss(&partition, LossCause::Recreated, Position::new(range.earliest, epoch), next));
+        }
+        positions.insert(partition, next);
     }
-    Some(positions)
+    let lost = |(partition, next): (&PartitionId, &Position)| {
+        let before = recorded.get(partition)?;
+        Some(loss(partition, LossCause::Recreated, *before, *next))
+    };
+    losses.extend(positions.iter().filter_map(lost));
+    Some((positions, losses))
+}
+
+/// What is passed over where a position moves.
+pub(crate) fn loss(partition: &PartitionId, cause: LossCause, before: Position, next: Position) -> Loss {
+    Loss {
+        partition: partition.clone(),
+        cause,
+        from: before.next_offset,
+        to: next.next_offset,
+        epoch: next.epoch,
+    }
 }
 
 /// Why the broker does not let a partition be read at its position. The greater one tells more.
@@ -138,9 +154,12 @@ pub(crate) fn restart(
 pub(crate) enum Refusal {
     /// The offset is not in the range that the broker has.
     OutOfRange,
-    /// The log was cut before the position (unclean leader election): whatever is at its offset now, or between the cut and
-    /// it, is something else, although the range may cover it again.
-    Truncated,
+    /// The log was cut before the position (unclean leader election, a broker that lost its disk): whatever is at its offset
+    /// now, or between the cut and it, is something else, although the range may cover it again.
+    Truncated {
+        /// The first offset that is not what the table has, where the leader told.
+        at: Option<i64>,
+    },
 }
 
 /// What becomes of a partition whose recorded position is not available.
@@ -151,35 +170,29 @@ pub(crate) enum LossDecision {
     /// Nothing is read until someone decides.
     Hold,
     /// Goes on there.
-    Move(Position),
+    Move(Position, LossCause),
 }
 
 /// Decides about a position by the range that the broker has, and by its refusal of the position: without one only the start
 /// of the range counts, because the end that a new leader tells may lag behind.
 ///
-/// A truncation is lost whatever the range says: once reading starts at a position, nothing compares it with the leader's
-/// history any more. One that happens while nothing is read is not noticed, because positions carry no leader epoch.
+/// A truncation is lost whatever the range says. The first record that the table does not have is then the one at the cut;
+/// where the cut is not known, what is before the log's end may be in the table, and is not read again.
 pub(crate) fn decide_loss(position: Position, range: AvailableRange, refusal: Option<Refusal>, policy: OnDataLoss) -> LossDecision {
-    let lost = match refusal {
-        None => position.next_offset < range.earliest,
-        Some(Refusal::OutOfRange) => !(range.earliest..=range.end).contains(&position.next_offset),
-        Some(Refusal::Truncated) => true,
+    let expired = position.next_offset < range.earliest;
+    let (cause, first_unread) = match refusal {
+        Some(Refusal::Truncated { at }) => (LossCause::Truncated, at.unwrap_or(range.end).max(range.earliest)),
+        _ if expired => (LossCause::Expired, range.earliest),
+        Some(Refusal::OutOfRange) if position.next_offset > range.end => (LossCause::Truncated, range.end),
+        Some(Refusal::OutOfRange) | None => return LossDecision::Resume,
     };
-    if !lost {
-        return LossDecision::Resume;
-    }
     let next_offset = match policy {
         OnDataLoss::Fail => return LossDecision::Hold,
-        OnDataLoss::Earliest => range.earliest,
+        OnDataLoss::Earliest => first_unread,
         OnDataLoss::Latest => range.end,
     };
-    // A transaction's version only grows within one epoch.
-    let epoch = if next_offset < position.next_offset {
-        position.epoch + 1
-    } else {
-        position.epoch
-    };
-    LossDecision::Move(Position { next_offset, epoch })
+    // Always another epoch: a position only grows within one, and its leader epoch is that of records right before it.
+    LossDecision::Move(Position::new(next_offset, position.epoch + 1), cause)
 }
 
 /// Sentence about a re-created topic that is held.
@@ -220,10 +233,12 @@ pub(crate) fn lost_message(partition: &PartitionId, position: Position, range: A
 }
 
 /// Sentence about a partition whose log was cut before its position, and which is held.
-pub(crate) fn truncated_message(partition: &PartitionId, position: Position, range: AvailableRange) -> String {
+pub(crate) fn truncated_message(partition: &PartitionId, position: Position, range: AvailableRange, cut_at: Option<i64>) -> String {
+    let cut = cut_at.map_or_else(|| "before that offset".to_owned(), |offset| format!("at offset {offset}"));
     format!(
-        "topic `{}` partition {}: wanted offset {}, available {} to {}; its log was cut before that offset (unclean leader election), so \
-         records there may be others than those that follow the table's rows; set `on_data_loss` to `earliest` or `latest` to go on",
+        "topic `{}` partition {}: wanted offset {}, available {} to {}; its log was cut {cut} (unclean leader election, or a broker that lost \
+         its disk), so records from there on are others than those that the table has; set `on_data_loss` to `earliest` to read them, or to \
+         `latest` to go on at the end",
         partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
     )
 }
@@ -249,7 +264,7 @@ mod tests {
     }
 
     fn at(next_offset: i64, epoch: u32) -> Position {
-        Position { next_offset, epoch }
+        Position::new(next_offset, epoch)
     }
 
     fn found(id: &str, partitions: &[i32]) -> TopicState {
@@ -354,18 +369,19 @@ mod tests {
             (partition("a", 2), AvailableRange { earliest: 0, end: 4 }),
         ]);
         assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Fail), None);
-        let expected = Positions::from([
-            (partition("a", 0), at(2, 1)),
-            (partition("a", 1), at(0, 4)),
-            (partition("a", 2), at(0, 0)),
-        ]);
-        assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Earliest), Some(expected));
-        let expected = Positions::from([
-            (partition("a", 0), at(5, 1)),
-            (partition("a", 1), at(0, 4)),
-            (partition("a", 2), at(4, 0)),
-        ]);
-        assert_eq!(restart(&recreated, &positions, &ranges, OnDataLoss::Latest), Some(expected));
+        let check = |policy, expected: [Position; 3], lost: &[(i32, i64, i64, u32)]| {
+            let (positions, losses) = restart(&recreated, &positions, &ranges, policy).expect("restarted");
+            let expected = (0..).zip(expected).map(|(number, position)| (partition("a", number), position));
+            assert_eq!(positions, expected.collect(), "{policy:?}");
+            let losses: Vec<_> = losses
+                .iter()
+                .map(|loss| (loss.partition.partition, loss.from, loss.to, loss.epoch))
+                .collect();
+            assert_eq!(losses, lost, "{policy:?}");
+        };
+        check(OnDataLoss::Earliest, [at(2, 1), at(0, 4), at(0, 0)], &[(0, 70, 2, 1), (1, 9, 0, 4)]);
+        let skipped = [(2, 0, 4, 0), (0, 70, 5, 1), (1, 9, 0, 4)];
+        check(OnDataLoss::Latest, [at(5, 1), at(0, 4), at(4, 0)], &skipped);
         assert_eq!(
             restart(&recreated, &positions, &BTreeMap::new(), OnDataLoss::Latest),
             None,
@@ -375,24 +391,30 @@ mod tests {
 
     #[test]
     fn a_lost_position_is_held_or_moved_as_the_policy_says() {
+        use LossCause::{Expired, Truncated};
         use LossDecision::{Hold, Move, Resume};
         let range = AvailableRange { earliest: 10, end: 20 };
-        let (out_of_range, truncated) = (Some(Refusal::OutOfRange), Some(Refusal::Truncated));
+        let out_of_range = Some(Refusal::OutOfRange);
+        let cut = |at| Some(Refusal::Truncated { at });
         for (offset, refusal, policy, expected) in [
             (10, out_of_range, OnDataLoss::Earliest, Resume),
             (20, out_of_range, OnDataLoss::Fail, Resume),
             (9, None, OnDataLoss::Fail, Hold),
-            (9, None, OnDataLoss::Earliest, Move(at(10, 5))),
-            (9, None, OnDataLoss::Latest, Move(at(20, 5))),
+            (9, None, OnDataLoss::Earliest, Move(at(10, 6), Expired)),
+            (9, None, OnDataLoss::Latest, Move(at(20, 6), Expired)),
             // A new leader may tell an end that lags behind: nothing is lost until the broker refuses the position.
             (21, None, OnDataLoss::Earliest, Resume),
             (21, out_of_range, OnDataLoss::Fail, Hold),
-            (21, out_of_range, OnDataLoss::Earliest, Move(at(10, 6))),
-            (21, out_of_range, OnDataLoss::Latest, Move(at(20, 6))),
+            (21, out_of_range, OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
+            (21, out_of_range, OnDataLoss::Latest, Move(at(20, 6), Truncated)),
             // Producers have written past the position since the log was cut.
-            (15, truncated, OnDataLoss::Fail, Hold),
-            (15, truncated, OnDataLoss::Earliest, Move(at(10, 6))),
-            (15, truncated, OnDataLoss::Latest, Move(at(20, 5))),
+            (15, cut(Some(13)), OnDataLoss::Fail, Hold),
+            (15, cut(Some(13)), OnDataLoss::Earliest, Move(at(13, 6), Truncated)),
+            (15, cut(Some(13)), OnDataLoss::Latest, Move(at(20, 6), Truncated)),
+            (15, cut(None), OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
+            // What was written at the cut is gone already, or is not told to readers yet.
+            (15, cut(Some(7)), OnDataLoss::Earliest, Move(at(10, 6), Truncated)),
+            (30, cut(Some(22)), OnDataLoss::Earliest, Move(at(22, 6), Truncated)),
         ] {
             assert_eq!(
                 decide_loss(at(offset, 5), range, refusal, policy),
@@ -410,8 +432,8 @@ mod tests {
             "topic `a` partition 3: wanted offset 4, available 10 to 20; records are gone before they were read; set `on_data_loss` to \
              `earliest` or `latest` to go on"
         );
-        let message = truncated_message(&partition("a", 3), at(14, 0), range);
-        assert!(message.starts_with("topic `a` partition 3: wanted offset 14, available 10 to 20; its log was cut"));
+        let message = truncated_message(&partition("a", 3), at(14, 0), range, Some(12));
+        assert!(message.starts_with("topic `a` partition 3: wanted offset 14, available 10 to 20; its log was cut at offset 12 "));
         let recreated = RecreatedTopic {
             topic: "a".to_owned(),
             recorded_id: "A1".to_owned(),

@@ -13,6 +13,9 @@ use crate::position::PartitionId;
 /// What librdkafka says, and a test holds it to, where a log was cut before a position.
 const TRUNCATION: &str = "Partition log truncation detected";
 
+/// What stands in such a text before the offset at which the log was cut.
+const CUT_AT: &str = "broker end offset is ";
+
 /// What a partition reported instead of a record. The greater one is the graver.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartitionProblem {
@@ -31,7 +34,9 @@ pub(crate) type Problems = BTreeMap<PartitionId, PartitionProblem>;
 pub(super) fn problem_of(error: &NativeError) -> PartitionProblem {
     match error.code {
         // librdkafka reports a truncation by the code of a missing reset policy, with its own words for the reason.
-        RDKafkaErrorCode::AutoOffsetReset if error.text.contains(TRUNCATION) => PartitionProblem::Refused(Refusal::Truncated),
+        RDKafkaErrorCode::AutoOffsetReset if error.text.contains(TRUNCATION) => PartitionProblem::Refused(Refusal::Truncated {
+            at: number_after(&error.text, CUT_AT),
+        }),
         RDKafkaErrorCode::AutoOffsetReset | RDKafkaErrorCode::OffsetOutOfRange => PartitionProblem::Refused(Refusal::OutOfRange),
         RDKafkaErrorCode::UnknownPartition
         | RDKafkaErrorCode::UnknownTopic
@@ -39,6 +44,13 @@ pub(super) fn problem_of(error: &NativeError) -> PartitionProblem {
         | RDKafkaErrorCode::UnknownTopicId => PartitionProblem::Unknown,
         _ => PartitionProblem::Other(error.to_string()),
     }
+}
+
+/// The number that follows some words; nothing where there is none, or a negative one.
+fn number_after(text: &str, words: &str) -> Option<i64> {
+    let (_, rest) = text.split_once(words)?;
+    let digits = rest.split(|character: char| !character.is_ascii_digit()).next()?;
+    digits.parse().ok()
 }
 
 /// Notes a problem beside, or instead of, what its partition reported before.
@@ -65,7 +77,13 @@ mod tests {
         let out_of_range = "fetch failed due to requested offset not available on the broker: Broker: Offset out of range (broker 1)";
         let truncated = "Partition log truncation detected at offset 100 (leader epoch 3): broker end offset is 90 (offset leader epoch 2). \
                          Reset to INVALID.: Local: Partition log truncation detected (broker 1)";
-        for (text, expected) in [(out_of_range, Refusal::OutOfRange), (truncated, Refusal::Truncated)] {
+        let unknown_epoch = "No epoch found less or equal to offset 100 (leader epoch 3): broker end offset is -1 (offset leader epoch -1). \
+                             Reset using configured policy.: Local: Partition log truncation detected (broker 1)";
+        for (text, expected) in [
+            (out_of_range, Refusal::OutOfRange),
+            (truncated, Refusal::Truncated { at: Some(90) }),
+            (unknown_epoch, Refusal::Truncated { at: None }),
+        ] {
             let problem = problem_of(&error(RDKafkaErrorCode::AutoOffsetReset, text));
             assert_eq!(problem, PartitionProblem::Refused(expected), "{text}");
         }

@@ -11,7 +11,7 @@ use rdkafka::TopicPartitionList;
 
 use super::batch::{Run, SourceBatch};
 use super::client::{ClusterClient, blocking};
-use super::ffi::{self, ClientQueue, Message, MessageBatch, NativeError, TopicHandle, Verdict};
+use super::ffi::{self, ClientQueue, LedOffset, Message, MessageBatch, NativeError, TopicHandle, Verdict};
 use super::pool::ClientLease;
 use super::problems::{self, Problems, problem_of};
 use crate::error::{PipelineError, Retry};
@@ -152,7 +152,18 @@ impl KafkaSource {
                 attachment.partitions.push((topic.clone(), slot.partition.partition));
             }
         }
-        Ok(())
+        ffi::compare_histories(&self.client.consumer, &self.histories())
+    }
+
+    /// What the table knows to stand before the partitions' positions.
+    fn histories(&self) -> Vec<(&PartitionId, LedOffset)> {
+        let known = |slot: &&Slot| slot.position.next_offset > 0 && slot.position.leader_epoch.is_some();
+        let history = |slot: &Slot| LedOffset {
+            offset: slot.position.next_offset,
+            leader_epoch: slot.position.leader_epoch,
+        };
+        let known = self.slots.iter().filter(known);
+        known.map(|slot| (&slot.partition, history(slot))).collect()
     }
 
     /// The client that reads.
@@ -224,11 +235,15 @@ impl KafkaSource {
         fitting.max(1).min(rows).min(limits::TAKE_MESSAGES_MAX)
     }
 
-    /// True when everything that had been delivered at the last call has been taken since: a partition without a record in
-    /// that time has delivered none.
+    /// True when everything that had been delivered when this was last true has been taken since: a partition without a record
+    /// in that time had delivered none by then.
     pub(crate) fn has_turned_over(&mut self) -> bool {
-        let ran_dry = std::mem::take(&mut self.ran_dry);
-        ran_dry | (std::mem::take(&mut self.bytes_since) >= limits::QUEUE_TURNOVER_BYTES)
+        let turned_over = self.ran_dry || self.bytes_since >= limits::QUEUE_TURNOVER_BYTES;
+        if turned_over {
+            self.ran_dry = false;
+            self.bytes_since = 0;
+        }
+        turned_over
     }
 
     /// Counts one message; false for what is no record of ours.
@@ -251,6 +266,7 @@ impl KafkaSource {
             return false;
         }
         slot.position.next_offset = message.offset() + 1;
+        slot.position.leader_epoch = message.leader_epoch();
         self.gathered.rows += 1;
         self.gathered.bytes +=
             message.payload().map_or(0, <[u8]>::len) + message.key().map_or(0, <[u8]>::len) + limits::MESSAGE_OVERHEAD_BYTES;
@@ -298,11 +314,12 @@ impl KafkaSource {
         if self.put_off.is_none() {
             ffi::read_positions(&self.client.consumer, &self.partition_list, &mut exact);
         }
-        for (slot, offset) in self.slots.iter_mut().zip(exact) {
+        for (slot, exact) in self.slots.iter_mut().zip(exact) {
             // Behind the last record there may be markers and aborted records: they are passed, never waited for. Records
             // that were put off are there too, and librdkafka counts them as taken: with any of them it is not asked.
-            if let Some(offset) = offset.filter(|offset| slot.position_is_exact && *offset > slot.position.next_offset) {
-                slot.position.next_offset = offset;
+            if let Some(exact) = exact.filter(|exact| slot.position_is_exact && exact.offset > slot.position.next_offset) {
+                slot.position.next_offset = exact.offset;
+                slot.position.leader_epoch = exact.leader_epoch;
             }
         }
         self.slots.iter().map(|slot| (&slot.partition, slot.position))

@@ -15,7 +15,7 @@ use super::options::ClientOptions;
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
 use crate::connection::ClientProperties;
-use crate::position::{PartitionId, Position};
+use crate::position::{PartitionId, Position, Positions};
 
 pub(crate) const TOPIC: &str = "orders";
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -57,6 +57,11 @@ impl Cluster {
             cluster.mock.apiversion(api, Some(0), Some(version_max)).expect("limited");
         }
         cluster
+    }
+
+    /// Another broker leads the partition from now on, in a new leader epoch.
+    pub(crate) fn move_leader(&self, partition: i32, broker: i32) {
+        self.mock.partition_leader(TOPIC, partition, Some(broker)).expect("moved");
     }
 
     pub(crate) fn stop_broker(&self, broker: i32) {
@@ -108,7 +113,11 @@ impl Cluster {
             .enumerate()
             .map(|(index, offset)| (partition(index as i32), at(*offset)))
             .collect();
-        KafkaSource::attach(self.lease().await, &positions, bounds, false)
+        self.attach_at(&positions, bounds).await
+    }
+
+    pub(crate) async fn attach_at(&self, positions: &Positions, bounds: BatchBounds) -> KafkaSource {
+        KafkaSource::attach(self.lease().await, positions, bounds, false)
             .await
             .expect("attached")
     }
@@ -122,7 +131,15 @@ pub(crate) fn partition(partition: i32) -> PartitionId {
 }
 
 pub(crate) fn at(next_offset: i64) -> Position {
-    Position { next_offset, epoch: 0 }
+    Position::new(next_offset, 0)
+}
+
+/// The position after records that were read: a new partition of the mock has the leader epoch 1.
+pub(crate) fn led(next_offset: i64) -> Position {
+    Position {
+        leader_epoch: Some(1),
+        ..at(next_offset)
+    }
 }
 
 /// Takes until so many rows are gathered, then cuts.

@@ -12,11 +12,11 @@ use super::plan::Refusal;
 use super::pool::ClientPool;
 use super::problems::PartitionProblem;
 use super::source::{BatchBounds, KafkaSource};
-use super::testing::{Cluster, DEADLINE, at, partition, read};
+use super::testing::{Cluster, DEADLINE, led, partition, read};
 use super::topics;
 use crate::connection::ClientProperties;
 use crate::error::PipelineError;
-use crate::position::Positions;
+use crate::position::{PartitionId, Position, Positions};
 
 fn texts(parts: &[Option<&[u8]>]) -> Vec<Option<String>> {
     let mut texts: Vec<_> = parts
@@ -36,7 +36,7 @@ async fn records_of_all_partitions_come_with_the_positions_after_them() {
     let mut source = cluster.attach(&[0, 0, 0]).await;
     let batch = read(&mut source, 4).await;
     assert_eq!(texts(&batch.payloads()), ["a", "b", "c", "d"].map(|text| Some(text.to_owned())));
-    assert_eq!(batch.positions, Positions::from([(partition(0), at(2)), (partition(1), at(2))]));
+    assert_eq!(batch.positions, Positions::from([(partition(0), led(2)), (partition(1), led(2))]));
     let columns = batch.source_columns();
     let names: Vec<&str> = columns.iter().map(|(field, _)| field.name().as_str()).collect();
     assert_eq!(names, ["stream_record_timestamp", "kafka_topic", "kafka_partition", "kafka_offset"]);
@@ -79,7 +79,7 @@ async fn reading_goes_on_at_the_exact_position_when_a_partition_is_attached_agai
     assert_eq!(texts(&batch.payloads()), ["b", "c"].map(|text| Some(text.to_owned())));
     assert_eq!(
         batch.positions,
-        Positions::from([(partition(0), at(3))]),
+        Positions::from([(partition(0), led(3))]),
         "what is fetched but not taken does not count"
     );
     drop(batch);
@@ -112,7 +112,7 @@ async fn a_batch_is_full_at_its_bounds() {
     for next_offset in [3, 6, 9] {
         assert_eq!(
             read(&mut source, 3).await.positions,
-            Positions::from([(partition(0), at(next_offset))])
+            Positions::from([(partition(0), led(next_offset))])
         );
     }
     source.close().await;
@@ -135,7 +135,7 @@ async fn a_portion_that_is_larger_than_a_batch_is_split_and_nothing_of_it_is_los
         let batch = read(&mut source, rows).await;
         assert_eq!(
             (batch.rows, batch.positions),
-            (rows, Positions::from([(partition(0), at(next_offset))]))
+            (rows, Positions::from([(partition(0), led(next_offset))]))
         );
         seen.extend(
             batch
@@ -199,6 +199,16 @@ async fn an_offset_that_is_not_there_is_reported_and_never_reset() {
     let cluster = Cluster::new(1);
     cluster.send(0, None, Some("a"));
     let mut source = cluster.attach(&[500]).await;
+    let problems = reported(&mut source).await;
+    let refused = PartitionProblem::Refused(Refusal::OutOfRange);
+    assert_eq!(problems, BTreeMap::from([(partition(0), refused)]));
+    let batch = source.cut();
+    assert_eq!((batch.rows, batch.positions), (0, Positions::new()), "the error is no record");
+    source.close().await;
+}
+
+/// Takes until a partition reports something.
+async fn reported(source: &mut KafkaSource) -> BTreeMap<PartitionId, PartitionProblem> {
     let reported = async {
         loop {
             let emptied = source.take();
@@ -211,11 +221,48 @@ async fn an_offset_that_is_not_there_is_reported_and_never_reset() {
             }
         }
     };
-    let problems = tokio::time::timeout(DEADLINE, reported).await.expect("an error arrives");
-    let refused = PartitionProblem::Refused(Refusal::OutOfRange);
-    assert_eq!(problems, BTreeMap::from([(partition(0), refused)]));
+    tokio::time::timeout(DEADLINE, reported).await.expect("an error arrives")
+}
+
+const UNBOUNDED: BatchBounds = BatchBounds {
+    bytes_max: usize::MAX,
+    records_max: usize::MAX,
+};
+
+#[tokio::test]
+async fn a_log_that_was_cut_while_nothing_was_read_is_noticed_by_the_recorded_leader_epoch() {
+    let cluster = Cluster::of_brokers(2, 1);
+    let send = |records| (0..records).for_each(|_| cluster.send(0, None, Some("x")));
+    send(10);
+    let mut source = cluster.attach(&[0]).await;
+    let read_first = read(&mut source, 10).await.positions;
+    let position = read_first.get(&partition(0)).copied().expect("it moved");
+    assert_eq!(position.next_offset, 10);
+    let leader_epoch = position.leader_epoch.expect("the broker tells");
+    source.close().await;
+
+    cluster.move_leader(0, 2);
+    send(10);
+    // As if the table had five records that the new leader never got: its own are at their offsets.
+    let beyond = Position {
+        next_offset: 15,
+        ..position
+    };
+    let mut source = cluster.attach_at(&Positions::from([(partition(0), beyond)]), UNBOUNDED).await;
+    let truncated = PartitionProblem::Refused(Refusal::Truncated { at: Some(10) });
+    assert_eq!(reported(&mut source).await, BTreeMap::from([(partition(0), truncated)]));
     let batch = source.cut();
-    assert_eq!((batch.rows, batch.positions), (0, Positions::new()), "the error is no record");
+    assert_eq!(
+        (batch.rows, batch.positions),
+        (0, Positions::new()),
+        "nothing of the other history is taken"
+    );
+    source.close().await;
+
+    let mut source = cluster.attach_at(&read_first, UNBOUNDED).await;
+    let position = read(&mut source, 10).await.positions.get(&partition(0)).copied().expect("it moved");
+    assert_eq!(position.next_offset, 20, "the same history goes on");
+    assert!(position.leader_epoch > Some(leader_epoch), "{position:?}");
     source.close().await;
 }
 

@@ -117,7 +117,7 @@ pub(crate) async fn start_positions(
             .get(&partition)
             .ok_or_else(|| untold(client, &partition, ranges.untold.get(&partition)))?;
         let next_offset = start_offset(starting_offset(&options.starting_offsets, &partition), &partition, range)?;
-        positions.insert(partition, Position { next_offset, epoch: 0 });
+        positions.insert(partition, Position::new(next_offset, 0));
     }
     Ok((
         positions,

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use tokio::sync::watch;
 
-use crate::position::{PartitionId, Positions};
+use crate::position::{PartitionId, Position, Positions};
 use crate::status::{PartitionProgress, Phase, PipelineCondition, PipelineStatus, TableProgress};
-use crate::table::TableState;
+use crate::table::{Loss, TableState};
 
 /// Writes the status of one stream.
 pub(crate) struct Board {
@@ -83,37 +83,32 @@ impl Board {
     }
 
     /// Shows the positions that the table records, and keeps what else is known of those partitions.
-    pub(crate) fn show_positions(&self, positions: &Positions) {
+    pub(crate) fn show_positions(&self, positions: &Positions, losses: &[Loss]) {
         self.status.send_modify(|status| {
             let mut known = std::mem::take(&mut status.partitions);
-            for (partition, position) in positions {
-                let before = known.remove(partition);
-                let (end_offset, held) = before.map_or((None, None), |before| (before.end_offset, before.held));
-                status.partitions.insert(
-                    partition.clone(),
-                    PartitionProgress {
-                        position: *position,
-                        end_offset,
-                        held,
-                    },
-                );
+            status.partitions = recorded(positions, losses);
+            for (partition, progress) in &mut status.partitions {
+                if let Some(before) = known.remove(partition) {
+                    progress.end_offset = before.end_offset;
+                    progress.held = before.held;
+                }
             }
         });
     }
 
     /// Shows every partition anew.
-    pub(crate) fn show_partitions(&self, positions: &Positions, ends: &BTreeMap<PartitionId, i64>, held: &BTreeMap<PartitionId, String>) {
-        let partitions: BTreeMap<PartitionId, PartitionProgress> = positions
-            .iter()
-            .map(|(partition, position)| {
-                let progress = PartitionProgress {
-                    position: *position,
-                    end_offset: ends.get(partition).copied(),
-                    held: held.get(partition).cloned(),
-                };
-                (partition.clone(), progress)
-            })
-            .collect();
+    pub(crate) fn show_partitions(
+        &self,
+        positions: &Positions,
+        losses: &[Loss],
+        ends: &BTreeMap<PartitionId, i64>,
+        held: &BTreeMap<PartitionId, String>,
+    ) {
+        let mut partitions = recorded(positions, losses);
+        for (partition, progress) in &mut partitions {
+            progress.end_offset = ends.get(partition).copied();
+            progress.held = held.get(partition).cloned();
+        }
         self.status.send_modify(|status| status.partitions = partitions);
     }
 
@@ -134,6 +129,7 @@ impl Board {
                             position: *position,
                             end_offset: None,
                             held: None,
+                            last_loss: None,
                         },
                     )),
                 }
@@ -156,11 +152,26 @@ impl Board {
     }
 }
 
+/// What the table tells of each partition.
+fn recorded(positions: &Positions, losses: &[Loss]) -> BTreeMap<PartitionId, PartitionProgress> {
+    let last: BTreeMap<&PartitionId, &Loss> = losses.iter().map(|loss| (&loss.partition, loss)).collect();
+    let progress = |(partition, position): (&PartitionId, &Position)| {
+        let progress = PartitionProgress {
+            position: *position,
+            end_offset: None,
+            held: None,
+            last_loss: last.get(partition).map(|loss| (*loss).clone()),
+        };
+        (partition.clone(), progress)
+    };
+    positions.iter().map(progress).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::position::Position;
     use crate::status::condition;
+    use crate::table::LossCause;
 
     fn partition(number: i32) -> PartitionId {
         PartitionId {
@@ -195,28 +206,40 @@ mod tests {
     #[test]
     fn recorded_positions_keep_what_else_is_known_of_their_partitions() {
         let (board, reader) = Board::new();
-        let at = |next_offset| Position { next_offset, epoch: 0 };
+        let at = |next_offset| Position::new(next_offset, 0);
         let held = BTreeMap::from([(partition(1), "lost".to_owned())]);
         board.show_partitions(
             &Positions::from([(partition(0), at(3)), (partition(1), at(4))]),
+            &[],
             &BTreeMap::from([(partition(0), 9)]),
             &held,
         );
-        board.show_positions(&Positions::from([
-            (partition(0), at(5)),
-            (partition(1), at(4)),
-            (partition(2), at(0)),
-        ]));
+        let loss = |to| Loss {
+            partition: partition(2),
+            cause: LossCause::Expired,
+            from: 0,
+            to,
+            epoch: 1,
+        };
+        board.show_positions(
+            &Positions::from([(partition(0), at(5)), (partition(1), at(4)), (partition(2), at(0))]),
+            &[loss(7), loss(9)],
+        );
         let shown = reader.borrow().partitions.clone();
         let progress = |next_offset, end_offset, held: Option<&str>| PartitionProgress {
             position: at(next_offset),
             end_offset,
             held: held.map(str::to_owned),
+            last_loss: None,
+        };
+        let passed_over = PartitionProgress {
+            last_loss: Some(loss(9)),
+            ..progress(0, None, None)
         };
         let expected = [
             (partition(0), progress(5, Some(9), None)),
             (partition(1), progress(4, None, Some("lost"))),
-            (partition(2), progress(0, None, None)),
+            (partition(2), passed_over),
         ];
         assert_eq!(shown, BTreeMap::from(expected));
     }

@@ -70,7 +70,7 @@ async fn check_life(cluster: Cluster, has_ids: bool) {
     let place = Place::new(cluster);
     place.send(1);
     let made = place.engine.provision(&definition()).await.expect("made");
-    assert_eq!(made.positions.get(&partition(0)), Some(&Position { next_offset: 1, epoch: 0 }));
+    assert_eq!(made.positions.get(&partition(0)), Some(&Position::new(1, 0)));
     assert_eq!(made.source.topic_ids.contains_key(TOPIC), has_ids);
     place.send(2);
     let stream = place.run(definition(), 1).await;

@@ -37,6 +37,8 @@ pub(crate) struct Runner {
     stalls: Stalls,
     /// The wait after the next failure.
     retry_wait: Duration,
+    /// A batch could not be written, and none was since.
+    write_failed: bool,
 }
 
 impl Runner {
@@ -49,6 +51,7 @@ impl Runner {
             refused: BTreeMap::new(),
             stalls: Stalls::default(),
             retry_wait: limits::RETRY_WAIT_MIN,
+            write_failed: false,
         }
     }
 
@@ -74,8 +77,11 @@ impl Runner {
         let table = self.open_table(definition).await?;
         let rows = RowMaker::compile(definition)?;
         self.put_in_force(definition, &table).await?;
-        self.board.set_condition(condition::TABLE_REACHABLE, None);
+        if !self.write_failed {
+            self.board.set_condition(condition::TABLE_REACHABLE, None);
+        }
         if definition.operations.paused {
+            self.write_failed = false;
             self.board.clear_conditions();
             self.board.set_phase(Phase::Paused);
             return self.rest(&table).await;
@@ -105,6 +111,7 @@ impl Runner {
                 columns: columns.clone(),
                 positions: Default::default(),
                 source: state.source,
+                losses: Vec::new(),
             };
             let version = table.switch(switch).await?;
             tracing::info!(stream = %definition.spec.name, version, generation = definition.generation, "a definition is in force");
@@ -112,7 +119,7 @@ impl Runner {
         let state = current(table);
         state.expect_columns(&definition.spec.ingestion.destination, &columns)?;
         self.board.show_table(&state);
-        self.board.show_positions(&state.positions);
+        self.board.show_positions(&state.positions, &state.losses);
         Ok(())
     }
 
@@ -150,20 +157,22 @@ impl Runner {
         };
         drop(properties);
         let mut moved = Positions::new();
-        if let Some((positions, source)) = opening.record.take() {
-            moved.clone_from(&positions);
+        if let Some(record) = opening.record.take() {
+            moved.clone_from(&record.positions);
             let switch = Switch {
                 generation: state.generation,
                 columns: Vec::new(),
-                positions,
-                source,
+                positions: record.positions,
+                source: record.identity,
+                losses: record.losses,
             };
             table.switch(switch).await?;
         }
         open::forget_decided(&mut self.refused, &opening.held, &moved);
         let state = current(&table);
         self.board.show_table(&state);
-        self.board.show_partitions(&state.positions, &opening.ends, &opening.held);
+        self.board
+            .show_partitions(&state.positions, &state.losses, &opening.ends, &opening.held);
         for condition_type in [condition::SOURCE_REACHABLE, condition::TOPICS_EXIST, condition::DATA_AVAILABLE] {
             let found = opening
                 .conditions
@@ -191,6 +200,7 @@ impl Runner {
             commit_took: limits::COMMIT_TIME_GUESS,
             stalls: &mut self.stalls,
             retry_wait: &mut self.retry_wait,
+            write_failed: &mut self.write_failed,
         };
         match session.run().await? {
             SessionEnd::Told => return Ok(()),
@@ -236,6 +246,7 @@ impl Runner {
             }
             Failure::Lasting(phase) => {
                 self.close_table().await;
+                self.write_failed = false;
                 self.board.clear_conditions();
                 self.board.set_phase(phase);
                 let mut connection_changes = self.shared.resolver.changes(&definition.spec.connection);
@@ -270,6 +281,7 @@ fn failure_of(error: &PipelineError) -> Failure {
     match error {
         PipelineError::Table(TableError::Gone { .. }) => Failure::Lasting(Phase::TableGone { message }),
         PipelineError::Table(TableError::Altered { .. }) => Failure::Lasting(Phase::TableAltered { message }),
+        PipelineError::Table(TableError::InUse { .. }) => passing(condition::TABLE_REACHABLE, "WarehouseInUse", message),
         PipelineError::Table(_) if error.retry() == Retry::Later => passing(condition::TABLE_REACHABLE, "StorageFailed", message),
         PipelineError::Table(_) => lasting("TableRefused", message),
         PipelineError::Source {
@@ -363,9 +375,15 @@ mod tests {
         check(TableError::Unsupported { message: "m".to_owned() }.into(), "Failed TableRefused");
         let full = TableError::Storage {
             table: table(),
+            location: "/w/orders_raw".to_owned(),
             action: "write",
             source: "disk full".into(),
         };
         check(full.into(), "TableReachable StorageFailed");
+        let in_use = TableError::InUse {
+            location: "/w".to_owned(),
+            holder: "process 7".to_owned(),
+        };
+        check(in_use.into(), "TableReachable WarehouseInUse");
     }
 }

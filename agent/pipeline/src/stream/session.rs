@@ -58,6 +58,8 @@ pub(crate) struct Session<'a> {
     pub(crate) commit_took: Duration,
     pub(crate) stalls: &'a mut Stalls,
     pub(crate) retry_wait: &'a mut Duration,
+    /// A batch could not be written, and none was since: the table's condition stays until one is, or there is none left.
+    pub(crate) write_failed: &'a mut bool,
 }
 
 /// What a look around found.
@@ -137,11 +139,7 @@ impl Session<'_> {
                     }
                 }
                 Event::ConnectionChanged => return Ok(SessionEnd::SourceChanged),
-                Event::Advanced(advanced) => {
-                    if let Some(landed) = advanced? {
-                        self.show_landed(&landed);
-                    }
-                }
+                Event::Advanced(advanced) => self.take_advanced(advanced)?,
                 Event::Trouble => self.show_trouble(state),
                 Event::SurveyDue => state.surveying = Some(self.start_survey()),
                 Event::Surveyed(survey) => {
@@ -206,9 +204,26 @@ impl Session<'_> {
             if !self.stages.is_busy() {
                 return Ok(());
             }
-            if let Some(landed) = self.stages.advance().await? {
-                self.show_landed(&landed);
-            }
+            let advanced = self.stages.advance().await;
+            self.take_advanced(advanced)?;
+        }
+    }
+
+    fn take_advanced(&mut self, advanced: Result<Option<Landed>, PipelineError>) -> Result<(), PipelineError> {
+        if matches!(advanced, Err(PipelineError::Table(_))) {
+            *self.write_failed = true;
+        }
+        if let Some(landed) = advanced? {
+            self.show_landed(&landed);
+            self.show_written();
+        }
+        Ok(())
+    }
+
+    /// The table can be written again, or nothing is to be written.
+    fn show_written(&mut self) {
+        if std::mem::take(self.write_failed) {
+            self.board.set_condition(condition::TABLE_REACHABLE, None);
         }
     }
 
@@ -221,18 +236,16 @@ impl Session<'_> {
         if landed.rows > 0 {
             self.commit_took = landed.took;
             if self.stalls.note_progress(&landed.positions) {
-                self.board.set_condition(condition::PROGRESSING, None);
+                self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
             }
         }
     }
 
-    fn show_partition_error(&self, partition: &PartitionId, message: &str) {
-        let message = format!("topic `{}` partition {}: {message}", partition.topic, partition.partition);
-        tracing::warn!(stream = %self.definition.spec.name, message, "a partition reports an error");
-        self.board.set_condition(
-            condition::PROGRESSING,
-            condition(condition::PROGRESSING, "PartitionError", [message]),
-        );
+    fn show_partition_error(&mut self, partition: &PartitionId, message: &str) {
+        let (topic, number) = (&partition.topic, partition.partition);
+        tracing::warn!(stream = %self.definition.spec.name, topic, partition = number, message, "a partition reports an error");
+        self.stalls.note_error(partition, message);
+        self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
     }
 
     fn show_trouble(&self, state: &mut LoopState) {
@@ -305,11 +318,15 @@ impl Session<'_> {
             .positions()
             .map(|(partition, position)| (partition.clone(), position.next_offset))
             .collect();
+        self.stalls.note_ends(&positions, &survey.ends);
         if positions
             .iter()
             .all(|(partition, next_offset)| survey.ends.get(partition).is_some_and(|end| end <= next_offset))
         {
             self.board.set_condition(condition::PROGRESSING, None);
+            if !self.stages.is_busy() && self.source.gathered_rows() == 0 {
+                self.show_written();
+            }
         }
         let turned_over = self.source.has_turned_over();
         if let Some(stalled) = self.stalls.look(&positions, &survey.ends, turned_over, std::time::Instant::now()) {

@@ -1,4 +1,5 @@
 //! Notices partitions that have records and deliver none: a bug of a client, cured by a new one (confluentinc/librdkafka#2315).
+//! Remembers what partitions report instead of records, because others that go on say nothing about them.
 //!
 //! Invariant: a cure that does not help is tried ever more rarely, because there are ends that no record stands before
 //! (compacted topics whose last records were aborted).
@@ -8,13 +9,18 @@ use std::time::{Duration, Instant};
 
 use crate::limits;
 use crate::position::{PartitionId, Positions};
+use crate::status::{PipelineCondition, condition};
 
 /// Partitions that stand still while they should not.
 #[derive(Default)]
 pub(crate) struct Stalls {
     since: BTreeMap<PartitionId, (i64, Instant)>,
+    /// When partitions were last looked at: all that was delivered until then has been taken.
+    looked_at: Option<Instant>,
     /// Partitions that a new client was tried for and that have not moved since.
     tried: BTreeMap<PartitionId, Tried>,
+    /// What partitions reported, until they deliver records again or have none.
+    errors: BTreeMap<PartitionId, String>,
 }
 
 /// A partition that a new client was tried for.
@@ -37,7 +43,8 @@ impl Stalls {
     /// Compares positions with ends; returns a partition that has stood still too long, once.
     ///
     /// It needs no idle stream: the positions are those of what was taken, and `turned_over` says that all that was delivered
-    /// at the look before has been taken since. Without it a record may be waiting in the queue, so counting starts anew.
+    /// at the last look that counted has been taken since. Without it a record may be waiting in the queue, and the look does
+    /// not count. A partition has stood still for certain until the last look that counted, and no longer.
     pub(crate) fn look(
         &mut self,
         positions: &[(PartitionId, i64)],
@@ -46,9 +53,9 @@ impl Stalls {
         now: Instant,
     ) -> Option<Stalled> {
         if !turned_over {
-            self.since.clear();
             return None;
         }
+        let certain_until = self.looked_at.replace(now).unwrap_or(now);
         self.tried.retain(|partition, tried| {
             let stands = |(known, next_offset): &(PartitionId, i64)| known == partition && *next_offset == tried.next_offset;
             positions.iter().any(stands)
@@ -63,7 +70,7 @@ impl Stalls {
                 Some((offset, since)) if offset == next_offset => *since,
                 _ => now,
             };
-            if now.duration_since(since) >= self.patience(partition) {
+            if certain_until.saturating_duration_since(since) >= self.patience(partition) {
                 stalled = Some(Stalled {
                     partition: partition.clone(),
                     next_offset: *next_offset,
@@ -91,10 +98,33 @@ impl Stalls {
     /// The partitions are read anew: standing still is counted anew.
     pub(crate) fn clear(&mut self) {
         self.since.clear();
+        self.looked_at = None;
+        self.errors.clear();
+    }
+
+    /// A partition reports something instead of a record.
+    pub(crate) fn note_error(&mut self, partition: &PartitionId, message: &str) {
+        let message = format!("topic `{}` partition {}: {message}", partition.topic, partition.partition);
+        self.errors.insert(partition.clone(), message);
+    }
+
+    /// Partitions that were read to their ends have nothing to complain of.
+    pub(crate) fn note_ends(&mut self, positions: &[(PartitionId, i64)], ends: &BTreeMap<PartitionId, i64>) {
+        for (partition, next_offset) in positions {
+            if ends.get(partition).is_some_and(|end| end <= next_offset) {
+                self.errors.remove(partition);
+            }
+        }
+    }
+
+    /// What partitions complain of.
+    pub(crate) fn complaint(&self) -> Option<PipelineCondition> {
+        condition(condition::PROGRESSING, "PartitionError", self.errors.values().cloned())
     }
 
     /// Records came through; true when no partition stands where it stood when a new client was tried for it.
     pub(crate) fn note_progress(&mut self, moved: &Positions) -> bool {
+        self.errors.retain(|partition, _| !moved.contains_key(partition));
         self.tried.retain(|partition, tried| {
             moved
                 .get(partition)
@@ -131,14 +161,14 @@ mod tests {
     }
 
     fn moved(number: i32, next_offset: i64) -> Positions {
-        Positions::from([(partition(number), Position { next_offset, epoch: 0 })])
+        Positions::from([(partition(number), Position::new(next_offset, 0))])
     }
 
     #[test]
     fn only_a_partition_that_stands_before_its_end_stalls() {
         check(&mut Stalls::default(), &[(0, 5, 5), (30, 5, 5), (100, 5, 5)], &[]);
         check(&mut Stalls::default(), &[(0, 5, 9), (30, 6, 9), (80, 7, 9)], &[]);
-        check(&mut Stalls::default(), &[(0, 5, 9), (59, 5, 9), (60, 5, 10)], &[60]);
+        check(&mut Stalls::default(), &[(0, 5, 9), (59, 5, 9), (60, 5, 10), (61, 5, 10)], &[61]);
         check(&mut Stalls::default(), &[(0, 5, 9), (59, 9, 9), (70, 9, 10), (129, 9, 10)], &[]);
     }
 
@@ -147,10 +177,11 @@ mod tests {
         let mut stalls = Stalls::default();
         check(
             &mut stalls,
-            &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (181, 5, 9)],
-            &[60, 181],
+            &[(0, 5, 9), (60, 5, 9), (61, 5, 9), (121, 5, 9), (241, 5, 9), (242, 5, 9)],
+            &[61, 242],
         );
-        check(&mut stalls, &[(0, 6, 9), (60, 6, 9)], &[60]);
+        stalls.clear();
+        check(&mut stalls, &[(0, 6, 9), (60, 6, 9), (61, 6, 9)], &[61]);
     }
 
     #[test]
@@ -165,12 +196,39 @@ mod tests {
         };
         assert_eq!(look(&mut stalls, 0), None);
         assert!(stalls.note_progress(&moved(0, 20)), "nothing was tried yet");
-        assert_eq!(look(&mut stalls, 60), Some(partition(1)));
+        assert_eq!(
+            look(&mut stalls, 60),
+            None,
+            "what was delivered after the first look may only just have been taken"
+        );
+        assert_eq!(look(&mut stalls, 61), Some(partition(1)));
         assert!(!stalls.note_progress(&moved(0, 80)), "records of another partition");
         assert_eq!(look(&mut stalls, 90), None);
         assert_eq!(look(&mut stalls, 150), None, "the others' records do not make it impatient");
-        assert_eq!(look(&mut stalls, 210), Some(partition(1)));
+        assert_eq!(look(&mut stalls, 211), None);
+        assert_eq!(look(&mut stalls, 212), Some(partition(1)));
         assert!(stalls.note_progress(&moved(1, 6)), "its own record");
+    }
+
+    #[test]
+    fn a_partitions_error_stays_until_that_partition_delivers_or_is_read_to_its_end() {
+        let mut stalls = Stalls::default();
+        let said = |stalls: &Stalls| stalls.complaint().map(|condition| condition.message);
+        let ends = BTreeMap::from([(partition(0), 9), (partition(1), 9)]);
+        stalls.note_error(&partition(1), "broken");
+        stalls.note_progress(&moved(0, 5));
+        assert_eq!(
+            said(&stalls).as_deref(),
+            Some("topic `a` partition 1: broken"),
+            "another one delivers"
+        );
+        stalls.note_ends(&[(partition(0), 9), (partition(1), 8)], &ends);
+        assert!(said(&stalls).is_some());
+        stalls.note_ends(&[(partition(1), 9)], &ends);
+        assert_eq!(said(&stalls), None);
+        stalls.note_error(&partition(0), "broken");
+        stalls.note_progress(&moved(0, 6));
+        assert_eq!(said(&stalls), None);
     }
 
     #[test]
@@ -185,6 +243,6 @@ mod tests {
         let found: Vec<bool> = [(0, true), (50, false), (70, true), (100, true), (130, true)]
             .map(|(seconds, turned_over)| look(seconds, turned_over))
             .to_vec();
-        assert_eq!(found, [false, false, false, false, true]);
+        assert_eq!(found, [false, false, false, true, false], "certain until second 70, known at 100");
     }
 }

@@ -23,7 +23,7 @@ use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::batch::SourceBatch;
-use crate::kafka::testing::{Cluster, partition, read};
+use crate::kafka::testing::{Cluster, led, partition, read};
 use crate::position::{Position, Positions};
 use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{NewTable, SourceIdentity, TableCareSettings};
@@ -121,7 +121,7 @@ impl Place {
             stream_uid: definition.uid.clone(),
             generation: definition.generation,
             columns: columns(definition).expect("columns"),
-            positions: Positions::from([(partition(0), Position { next_offset: 7, epoch: 0 })]),
+            positions: Positions::from([(partition(0), Position::new(7, 0))]),
             source: SourceIdentity::default(),
             history: TableCareSettings::default().history,
         };
@@ -192,7 +192,7 @@ async fn a_new_definition_is_in_force_while_the_cluster_is_away() {
         .expect("readable");
     assert_eq!(
         state.positions.get(&partition(0)),
-        Some(&Position { next_offset: 7, epoch: 0 }),
+        Some(&Position::new(7, 0)),
         "positions stay"
     );
 }
@@ -315,7 +315,7 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
     assert_eq!(ready.malformed, 1);
     assert_eq!(
         ready.positions,
-        Positions::from([(partition(0), Position { next_offset: 3, epoch: 0 })])
+        Positions::from([(partition(0), led(3))])
     );
     assert_eq!(ready.topics, BTreeSet::from(["orders".to_owned()]));
 }

@@ -53,6 +53,8 @@ impl Operation {
 pub(super) struct Commit<'a> {
     /// What it is.
     pub operation: Operation,
+    /// What its `commitInfo` says beside the usual.
+    pub note: Note,
     /// The actions for the table as it is now; called again when another writer was faster.
     pub actions: &'a dyn Fn(&LoadedTable) -> Result<Actions, TableError>,
 }
@@ -60,15 +62,18 @@ pub(super) struct Commit<'a> {
 /// The actions of a commit; nothing if there is nothing to commit any more.
 pub(super) type Actions = Option<Vec<Action>>;
 
+/// A name and a value in `commitInfo`.
+pub(super) type Note = Option<(&'static str, serde_json::Value)>;
+
 /// A random id for one commit.
 pub(super) fn new_commit_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
 
 /// The lines of an entry: what it is, then the actions.
-pub(super) fn with_commit_info(operation: Operation, id: &str, actions: Vec<Action>, now_ms: i64) -> Vec<Action> {
+pub(super) fn with_commit_info(operation: Operation, id: &str, note: &Note, actions: Vec<Action>, now_ms: i64) -> Vec<Action> {
     let (name, parameters) = operation.describe();
-    let info = serde_json::json!({
+    let mut info = serde_json::json!({
         "timestamp": now_ms,
         "operation": name,
         "operationParameters": parameters,
@@ -77,6 +82,9 @@ pub(super) fn with_commit_info(operation: Operation, id: &str, actions: Vec<Acti
         "engineInfo": concat!("featurestore-agent/", env!("CARGO_PKG_VERSION")),
         COMMIT_ID: id,
     });
+    if let (Some((name, value)), Some(info)) = (note, info.as_object_mut()) {
+        info.insert((*name).to_owned(), value.clone());
+    }
     let info = Action {
         commit_info: info.as_object().cloned(),
         ..Action::default()
@@ -91,7 +99,7 @@ pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commi
     for _ in 0..COMMIT_ATTEMPTS_MAX {
         resolve(files, table)?;
         let Some(actions) = (commit.actions)(table)? else { return Ok(None) };
-        let lines = with_commit_info(commit.operation, &id, actions, clock::now_ms());
+        let lines = with_commit_info(commit.operation, &id, &commit.note, actions, clock::now_ms());
         let text = entry_text(&lines).map_err(|error| files.internal(format!("an entry has no JSON form: {error}")))?;
         let current = table.snapshot.version;
         let previous = (entry_name(current), table.snapshot.entry);

@@ -85,6 +85,7 @@ impl Committer {
                 if let Err(error) = answer {
                     self.care.failed(&self.files, CareKind::Compact, &error);
                 }
+                table.files_stale |= table.snapshot.small_files.want_reading();
             }
             CareResult::Unreadable { input, error } => {
                 table.snapshot.small_files.set_aside(&input.path);
@@ -139,7 +140,7 @@ fn append(files: &TableFiles, table: &mut LoadedTable, adds: &[Add], next: &Posi
         if moved.is_empty() {
             return Ok(None);
         }
-        let txns = positions::txns(&table.uid, &moved, clock::now_ms());
+        let txns = positions::txns(&table.uid, &table.positions, &moved, clock::now_ms());
         Ok(Some(
             txns.into_iter()
                 .map(Action::from)
@@ -152,6 +153,7 @@ fn append(files: &TableFiles, table: &mut LoadedTable, adds: &[Add], next: &Posi
         table,
         &Commit {
             operation: Operation::Append,
+            note: None,
             actions: &actions,
         },
     );

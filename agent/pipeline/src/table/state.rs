@@ -10,7 +10,7 @@ use super::log::actions::{Action, Metadata};
 use super::log::replay::{CheckpointSize, Snapshot, read_snapshot};
 use super::store::FileFacts;
 use super::store::table_files::TableFiles;
-use super::{SourceIdentity, TableError, TableState, positions, properties, protocol, schema};
+use super::{Loss, SourceIdentity, TableError, TableState, losses, positions, properties, protocol, schema};
 use crate::position::Positions;
 
 /// A table of ours, as of its last version that was read.
@@ -30,9 +30,12 @@ pub(super) struct LoadedTable {
     pub generation: u64,
     /// Identity of the source.
     pub source: SourceIdentity,
+    /// Losses in the properties, oldest first.
+    pub losses: Vec<Loss>,
     /// A commit of ours of which nobody knows whether it is in the log.
     pub unresolved: Option<Unresolved>,
-    /// Another writer removed files, and the log was not read anew since: until then nobody knows which small files are live.
+    /// Another writer removed files, or more small files are live than are remembered, and the log was not read anew since:
+    /// until then it is not known well enough which small files are live.
     pub files_stale: bool,
 }
 
@@ -61,6 +64,7 @@ impl LoadedTable {
         protocol::expect_writable(&snapshot.protocol)?;
         let columns = writable_columns(&snapshot.metadata)?;
         let (generation, source) = properties::read(&snapshot.metadata.configuration)?;
+        let losses = losses::read(&snapshot.metadata.configuration)?;
         let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
         let arrow = schema::arrow_schema(&columns);
         let mut snapshot = snapshot;
@@ -73,6 +77,7 @@ impl LoadedTable {
             positions,
             generation,
             source,
+            losses,
             unresolved: None,
             files_stale: false,
         })
@@ -86,6 +91,7 @@ impl LoadedTable {
             columns: self.columns.clone(),
             positions: self.positions.clone(),
             source: self.source.clone(),
+            losses: self.losses.clone(),
             totals: self.snapshot.totals,
             created_ms: self.snapshot.metadata.created_time.unwrap_or_default(),
         }
@@ -93,12 +99,10 @@ impl LoadedTable {
 
     /// The next version's actions, which are ours, are in the log.
     pub(super) fn advance_own(&mut self, actions: &[Action], entry: FileFacts) -> Result<(), String> {
+        let txns = actions.iter().filter_map(|action| action.txn.as_ref());
+        let txns = txns.map(|txn| (txn.app_id.as_str(), txn.version));
+        positions::advance(&self.uid, &mut self.positions, txns).map_err(|app_id| format!("bad transaction `{app_id}`"))?;
         for action in actions {
-            if let Some(txn) = &action.txn {
-                let one = std::collections::HashMap::from([(txn.app_id.clone(), txn.version)]);
-                self.positions
-                    .extend(positions::positions(&self.uid, &one).map_err(|app_id| format!("bad transaction `{app_id}`"))?);
-            }
             if let Some(remove) = &action.remove
                 && let Some(file) = self.snapshot.small_files.removed(&remove.path)
             {
@@ -149,6 +153,7 @@ impl LoadedTable {
             self.columns = schema::parse(&metadata.schema_string)?;
             self.arrow = schema::arrow_schema(&self.columns);
             (self.generation, self.source) = properties::read(&metadata.configuration)?;
+            self.losses = losses::read(&metadata.configuration)?;
             self.snapshot.metadata = metadata.clone();
         }
         Ok(())

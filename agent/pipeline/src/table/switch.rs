@@ -7,7 +7,7 @@ use super::log::actions::{Action, Metadata};
 use super::schema::GrowthError;
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
-use super::{Switch, TableError, clock, positions, properties, protocol, schema};
+use super::{Loss, Switch, TableError, clock, losses, positions, properties, protocol, schema};
 
 /// Commits a switch; a table in which all of it is in force already keeps its version.
 pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch: &Switch) -> Result<i64, TableError> {
@@ -20,6 +20,7 @@ pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch:
         table,
         &Commit {
             operation: Operation::Switch,
+            note: (!switch.losses.is_empty()).then(|| (losses::LOSSES, serde_json::json!(switch.losses))),
             actions: &actions,
         },
     )?;
@@ -46,6 +47,7 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
         ..old.clone()
     };
     properties::set(&mut metadata.configuration, switch.generation, &switch.source);
+    losses::add(&mut metadata.configuration, &table.losses, &new_losses(table, &switch.losses));
     let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
     schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
 
@@ -61,8 +63,23 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
         .iter()
         .filter(|(id, position)| table.positions.get(id) != Some(position));
     let moved = moved.map(|(id, position)| (id.clone(), *position)).collect();
-    actions.extend(positions::txns(&table.uid, &moved, clock::now_ms()).into_iter().map(Action::from));
+    actions.extend(
+        positions::txns(&table.uid, &table.positions, &moved, clock::now_ms())
+            .into_iter()
+            .map(Action::from),
+    );
     Ok(actions)
+}
+
+/// Losses that the table does not have yet: a repeated switch adds none.
+fn new_losses(table: &LoadedTable, losses: &[Loss]) -> Vec<Loss> {
+    let is_new = |loss: &&Loss| {
+        table
+            .positions
+            .get(&loss.partition)
+            .is_none_or(|position| position.epoch < loss.epoch)
+    };
+    losses.iter().filter(is_new).cloned().collect()
 }
 
 fn refused(files: &TableFiles, error: GrowthError) -> TableError {

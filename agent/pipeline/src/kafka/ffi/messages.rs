@@ -110,6 +110,13 @@ impl<'a> Message<'a> {
         self.native.offset
     }
 
+    /// Leader epoch under which the record was written, where its broker tells.
+    pub(crate) fn leader_epoch(&self) -> Option<i32> {
+        // SAFETY: the message is alive; the call only reads.
+        let epoch = unsafe { sys::rd_kafka_message_leader_epoch(self.native) };
+        (epoch >= 0).then_some(epoch)
+    }
+
     /// The key; a null key is not an empty one.
     pub(crate) fn key(&self) -> Option<&'a [u8]> {
         // SAFETY: librdkafka gives a pointer with its length, or null.

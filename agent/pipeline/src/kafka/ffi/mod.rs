@@ -23,7 +23,7 @@ use rdkafka_sys as sys;
 use tokio::sync::Notify;
 
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
-pub(crate) use self::questions::{TopicDescription, controller, describe_topics, list_offsets, read_positions};
+pub(crate) use self::questions::{LedOffset, TopicDescription, compare_histories, controller, describe_topics, list_offsets, read_positions};
 use super::consumer::OpenConsumer;
 
 /// What a librdkafka call answered instead of a result.

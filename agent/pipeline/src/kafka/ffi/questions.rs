@@ -13,21 +13,69 @@ use crate::kafka::consumer::OpenConsumer;
 use crate::limits;
 use crate::position::PartitionId;
 
+/// An offset, and the leader epoch of what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LedOffset {
+    pub(crate) offset: i64,
+    pub(crate) leader_epoch: Option<i32>,
+}
+
 /// Reads the position of each listed partition: the offset after the last record or transaction marker that was taken from
 /// its queue, or nothing where none was taken since it was started. Answers in the order of the list.
-pub(crate) fn read_positions(consumer: &OpenConsumer, partitions: &TopicPartitionList, positions: &mut Vec<Option<i64>>) {
+pub(crate) fn read_positions(consumer: &OpenConsumer, partitions: &TopicPartitionList, positions: &mut Vec<Option<LedOffset>>) {
     positions.clear();
     // SAFETY: client and list live through the call, which only writes the list's elements.
     unsafe { sys::rd_kafka_position(consumer.native(), partitions.ptr()) };
-    positions.extend(
-        partitions
-            .elements()
-            .iter()
-            .map(|element| match (element.error(), element.offset()) {
-                (Ok(()), Offset::Offset(offset)) => Some(offset),
-                _ => None,
+    for (index, element) in partitions.elements().iter().enumerate() {
+        let position = match (element.error(), element.offset()) {
+            (Ok(()), Offset::Offset(offset)) => Some(LedOffset {
+                offset,
+                leader_epoch: leader_epoch_in(partitions, index),
             }),
-    );
+            _ => None,
+        };
+        positions.push(position);
+    }
+}
+
+fn leader_epoch_in(partitions: &TopicPartitionList, index: usize) -> Option<i32> {
+    if index >= partitions.count() {
+        return None;
+    }
+    // SAFETY: the index is within the list, which lives through the call.
+    let epoch = unsafe { sys::rd_kafka_topic_partition_get_leader_epoch((*partitions.ptr()).elems.add(index)) };
+    (epoch >= 0).then_some(epoch)
+}
+
+/// Has each of these partitions, which were just started at these offsets, compare with its leader what stands before the
+/// offset. Waits for nothing: a partition delivers no record until its leader has answered, and an error where the histories
+/// differ. What it has fetched before this call is never delivered.
+pub(crate) fn compare_histories(consumer: &OpenConsumer, partitions: &[(&PartitionId, LedOffset)]) -> Result<(), NativeError> {
+    if partitions.is_empty() {
+        return Ok(());
+    }
+    let mut list = TopicPartitionList::with_capacity(partitions.len());
+    for (partition, wanted) in partitions {
+        let added = list.add_partition_offset(&partition.topic, partition.partition, Offset::Offset(wanted.offset));
+        added.map_err(|error| NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__INVALID_ARG, error.to_string()))?;
+    }
+    for (index, (_, wanted)) in partitions.iter().enumerate().take(list.count()) {
+        // SAFETY: the index is within the list, which is ours.
+        unsafe {
+            let element = (*list.ptr()).elems.add(index);
+            sys::rd_kafka_topic_partition_set_leader_epoch(element, wanted.leader_epoch.unwrap_or(-1));
+        }
+    }
+    // SAFETY: client and list live through the call; the error is ours and may be null.
+    unsafe {
+        let refused = sys::rd_kafka_seek_partitions(consumer.native(), list.ptr(), 0);
+        if !refused.is_null() {
+            let error = NativeError::new(sys::rd_kafka_error_code(refused), text(sys::rd_kafka_error_string(refused)));
+            sys::rd_kafka_error_destroy(refused);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// One answer per topic that was asked for.

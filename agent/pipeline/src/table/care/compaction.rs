@@ -95,6 +95,7 @@ pub(in crate::table) fn commit_compaction(
         table,
         &Commit {
             operation: Operation::Compact,
+            note: None,
             actions: &actions,
         },
     );

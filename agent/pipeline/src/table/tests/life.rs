@@ -147,7 +147,7 @@ async fn a_switch_adds_columns_generation_and_partitions_and_keeps_the_table() {
             topic: "new/topic".into(),
             partition: 3,
         },
-        Position { next_offset: 0, epoch: 0 },
+        Position::new(0, 0),
     )]);
     let identity = SourceIdentity {
         cluster_id: Some("c-1".into()),
@@ -158,6 +158,7 @@ async fn a_switch_adds_columns_generation_and_partitions_and_keeps_the_table() {
         columns: wanted,
         positions: found.clone(),
         source: identity.clone(),
+        losses: Vec::new(),
     };
     assert_eq!(handle.switch(definition.clone()).await.unwrap(), 2);
     assert_eq!(handle.switch(definition).await.unwrap(), 2, "in force already");
@@ -289,7 +290,7 @@ async fn partitions_of_one_topic_keep_positions_of_their_own() {
             topic: TOPIC.into(),
             partition: 7,
         },
-        Position { next_offset: 2, epoch: 1 },
+        Position::new(2, 1),
     )]);
     handle
         .append(Append {

@@ -182,7 +182,7 @@ pub(super) fn partition(number: i32) -> PartitionId {
 }
 
 pub(super) fn at(number: i32, next_offset: i64) -> Positions {
-    Positions::from([(partition(number), Position { next_offset, epoch: 0 })])
+    Positions::from([(partition(number), Position::new(next_offset, 0))])
 }
 
 /// One row per id, with only some of the table's columns, and those in another order.
@@ -213,5 +213,6 @@ pub(super) fn switch(generation: u64, columns: Vec<Field>) -> Switch {
         columns,
         positions: Positions::new(),
         source: source(),
+        losses: Vec::new(),
     }
 }

@@ -161,8 +161,12 @@ fn operations() -> Attribute {
             Attribute::optional_computed(
                 Type::String,
                 say(
-                    "What to do when records are gone before they were read: `fail` (default) holds the partition and says \
-                     so, `earliest` and `latest` go on there.",
+                    "What to do when records are gone before they were read, when a partition's log was cut before the \
+                     position, and when the topic was deleted and created again: `fail` (default) holds the partition, or \
+                     the topic, and a condition says what is wanted and what is there; `earliest` goes on at the first \
+                     record that is not in the table, as far as that can be told; `latest` goes on at the end. Neither \
+                     reads a record again whose row is in the table. What was passed over is in the commit that moved the \
+                     position and in the data source's `status`.",
                     RUNS,
                 ),
             )
