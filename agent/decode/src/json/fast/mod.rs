@@ -135,7 +135,7 @@ impl Reader<'_> {
             column.complete_row();
             return Some(at + 1);
         }
-        let (mut previous, mut filled) = (None, 0);
+        let (mut previous, mut filled, mut seen) = (None, 0, 0_u64);
         loop {
             let predicted = shape.successor(previous);
             let (field, value) = match shape.expected_len(predicted, self.input.get(at..)?) {
@@ -145,9 +145,12 @@ impl Reader<'_> {
             let value = self.behind_space(value);
             at = match field.and_then(|index| Some((index, shape.field_mut(index)?, column.child(index)?))) {
                 Some((index, shape, child)) => {
-                    if child.len() != row {
+                    // One bit a field, or a look at the column where there are more fields than bits.
+                    let bit = u32::try_from(index).ok().and_then(|index| 1_u64.checked_shl(index)).unwrap_or(0);
+                    if seen & bit != 0 || (bit == 0 && child.len() != row) {
                         return None;
                     }
+                    seen |= bit;
                     (previous, filled) = (Some(index), filled + 1);
                     self.value(value, shape, child)?
                 }

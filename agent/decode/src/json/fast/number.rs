@@ -15,6 +15,11 @@ const POWERS_OF_TEN: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
+/// Digits that are read together.
+const CHUNK_DIGITS: usize = 8;
+
+const WHOLE_POWERS_OF_TEN: [u64; CHUNK_DIGITS + 1] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
 /// Digits of a number read as one integer.
 struct Digits {
     value: u64,
@@ -22,10 +27,21 @@ struct Digits {
 }
 
 /// The digits from `at` on, behind `value`. Wraps beyond [`EXACT_DIGITS`] in all.
+///
+/// Eight at a time without a branch on how many there are: that one would be guessed wrong for most numbers.
 #[inline]
 fn digits(input: &[u8], at: usize, value: u64) -> Digits {
     let (mut value, mut behind) = (value, at);
-    for byte in input.get(at..).unwrap_or_default() {
+    while let Some(chunk) = input.get(behind..).and_then(|rest| rest.first_chunk()) {
+        let (count, read) = leading_digits(*chunk);
+        let power = WHOLE_POWERS_OF_TEN.get(count).copied().unwrap_or(1);
+        value = value.wrapping_mul(power).wrapping_add(read);
+        behind += count;
+        if count < CHUNK_DIGITS {
+            return Digits { value, behind };
+        }
+    }
+    for byte in input.get(behind..).unwrap_or_default() {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
             break;
@@ -34,6 +50,22 @@ fn digits(input: &[u8], at: usize, value: u64) -> Digits {
         behind += 1;
     }
     Digits { value, behind }
+}
+
+/// How many digits a chunk begins with, and their number.
+#[inline]
+fn leading_digits(chunk: [u8; CHUNK_DIGITS]) -> (usize, u64) {
+    const ONES: u64 = u64::from_le_bytes([1; CHUNK_DIGITS]);
+    // Digits become 0 to 9; of any other byte the sum, or the byte itself, has its high bit set.
+    let values = u64::from_le_bytes(chunk) ^ (ONES * 0x30);
+    let others = (values.wrapping_add(ONES * 0x76) | values) & (ONES << 7);
+    let count = others.trailing_zeros() / 8;
+    // Zeros in front, then neighbours join: digits to pairs, pairs to fours, fours to the number.
+    let aligned = values.checked_shl(64 - 8 * count).unwrap_or(0);
+    let pairs = aligned.wrapping_mul(10 << 8 | 1) >> 8 & 0x00FF_00FF_00FF_00FF;
+    let fours = pairs.wrapping_mul(100 << 16 | 1) >> 16 & 0x0000_FFFF_0000_FFFF;
+    let number = fours.wrapping_mul(10_000 << 32 | 1) >> 32;
+    (count as usize, number)
 }
 
 /// The digits before a point: at least one, and no needless zero.
@@ -115,7 +147,21 @@ fn parsed<T: FromStr>(text: &str, at: usize) -> Option<(T, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{double, float, integer};
+    use super::{double, float, integer, leading_digits};
+
+    #[test]
+    fn a_chunk_is_read_up_to_its_first_other_byte() {
+        for count in 0..=8 {
+            for other in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+                let mut chunk = *b"90817263";
+                for (index, byte) in chunk.iter_mut().enumerate().skip(count) {
+                    *byte = if index == count { other } else { other.wrapping_add(b'5') };
+                }
+                let digits = std::str::from_utf8(&chunk[..count]).unwrap();
+                assert_eq!(leading_digits(chunk), (count, digits.parse().unwrap_or(0)), "{chunk:x?}");
+            }
+        }
+    }
 
     #[test]
     fn doubles_are_the_nearest_ones_and_end_where_the_number_ends() {

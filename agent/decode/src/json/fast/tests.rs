@@ -35,7 +35,7 @@ fn types() -> Vec<DataType> {
         ("lat", Double),
         ("a rather long field name", Boolean),
     ]);
-    let wide: Vec<(std::string::String, DataType)> = (0..40).map(|index| (format!("f{index}"), Int)).collect();
+    let wide: Vec<(std::string::String, DataType)> = (0..70).map(|index| (format!("f{index}"), Int)).collect();
     let wide: Vec<(&str, DataType)> = wide.iter().map(|(name, data_type)| (name.as_str(), data_type.clone())).collect();
     vec![
         structure(&[
@@ -286,7 +286,7 @@ proptest! {
     #[test]
     fn the_short_way_makes_the_rows_of_the_exact_one(
         data_type in proptest::sample::select(types()),
-        choices in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..200), 1..6),
+        choices in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 1..6),
     ) {
         let messages: Vec<String> = choices.iter().map(|bytes| message(bytes, &data_type)).collect();
         check(&data_type, &messages);
@@ -328,7 +328,7 @@ fn plain_messages_are_taken() {
     );
     taken(1, r#"{"e":123.456,"t":1709210096}"#);
     taken(2, r#"{"x":-128,"y":32767,"z":0.1,"":true,"b":1}"#);
-    taken(3, r#"{"f39":39,"f0":0,"f7":null}"#);
+    taken(3, r#"{"f69":39,"f0":0,"f7":null,"f64":64}"#);
     taken(4, r#"{"anything":{}}"#);
     taken(5, r#"[{"a rather long field name":true,"lat":-0.0},null]"#);
     taken(6, r#"[["x",null],[],null]"#);
@@ -350,6 +350,9 @@ fn after_many_surprises_in_a_row_the_short_way_rests_and_is_tried_again() {
 #[test]
 fn surprises_are_left() {
     let types = types();
+    for repeated in ["{\"f0\":1,\"f0\":1}", "{\"f63\":1,\"f64\":1,\"f63\":1}", "{\"f69\":1,\"f69\":1}"] {
+        assert_eq!(check(&types[3], &[repeated.to_owned()]), 0, "{repeated}");
+    }
     for surprise in [
         "",
         " ",
