@@ -10,7 +10,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## Bring the real parts that the tests use: Kafka, Python readers, a Terraform if there is none
+setup: ## Bring the real parts that the tests use: Kafka, Python readers, Spark, a Terraform if there is none
 	@scripts/setup.sh
 
 # One cargo call for binaries and tests: two would resolve features differently and build the heavy dependencies twice.
@@ -43,9 +43,9 @@ bench: setup ## What the product costs and how fast it is, in a few minutes (rel
 	$(BENCH_RUN)
 
 .PHONY: bench-peers
-bench-peers: setup ## The agent and Spark on the same records in one run (some 500 MB to download once)
+bench-peers: setup ## The agent and Spark on the same records in one run
 	$(BENCH_BUILD)
-	BENCH=peers BENCH_SPARK_HOME="$$(scripts/spark/setup.sh | tee /dev/stderr | tail -n 1)" $(BENCH_RUN)
+	BENCH=peers $(BENCH_RUN)
 
 .PHONY: soak-steady
 soak-steady: setup ## An hour of steady load: memory, lag and cost every five minutes (STEADY_MINUTES)

@@ -92,7 +92,8 @@ while not query.awaitTermination(0.2):
     if done > seen[-1][0]:
         seen.append((done, cpu_seconds(jvm), time.perf_counter()))
 end = (rows_of(query), cpu_seconds(jvm), time.perf_counter())
-half = next(look for look in [*seen, end] if look[0] * 2 >= end[0])
+# Batches are rounded down to whole shares of the partitions.
+half = next(look for look in [*seen, end] if look[0] * 2.1 >= end[0])
 if half[0] == end[0]:
     half = start
 print(

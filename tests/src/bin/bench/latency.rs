@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(1);
 /// The client's own default.
 const LINGER_MS: u64 = 5;
 /// Records of the first seconds are not counted: client and table are being opened.
-const WARM_UP_SECONDS: u64 = 10;
+const WARM_UP_SECONDS_DEFAULT: u64 = 10;
 
 /// When an entry of the log was there.
 struct Arrival {
@@ -35,6 +35,7 @@ struct Arrival {
 /// Runs the load and prints the figures.
 pub(crate) fn measure() {
     let seconds = setting("BENCH_SECONDS", 60);
+    let warm_up = Duration::from_secs(setting("BENCH_WARM_UP_SECONDS", WARM_UP_SECONDS_DEFAULT));
     let per_second = setting("BENCH_RATE", 10_000);
     kafka().create_topic(TOPIC, PARTITIONS);
     let agent = agent_with_connection();
@@ -43,7 +44,7 @@ pub(crate) fn measure() {
     let load = Load::start(TOPIC, per_second, LINGER_MS, Stamps::Kept);
     let watch = Watch::start(&table, load.started());
     let mut memory = Vec::new();
-    wait(Duration::from_secs(WARM_UP_SECONDS));
+    wait(warm_up);
     let (cpu, records, start) = (cpu_seconds(agent.pid()), load.records(), Instant::now());
     for _ in 0..seconds {
         wait(Duration::from_secs(1));
@@ -53,7 +54,7 @@ pub(crate) fn measure() {
     let sent = load.stop();
     await_rows(&agent, sent.records);
     let arrivals = watch.stop();
-    let latencies = latencies(&table, &arrivals, sent.stamps);
+    let latencies = latencies(&table, &arrivals, sent.stamps, warm_up);
 
     memory.sort_unstable();
     print_head(
@@ -120,7 +121,8 @@ fn entry(table: &Path, version: u64) -> PathBuf {
 }
 
 /// Microseconds from sent to visible of every record after the warm-up, sorted. Every record must have become visible.
-fn latencies(table: &Path, arrivals: &[Arrival], stamps: Vec<Stamp>) -> Vec<u64> {
+fn latencies(table: &Path, arrivals: &[Arrival], stamps: Vec<Stamp>, warm_up: Duration) -> Vec<u64> {
+    let counted_from = u64::try_from(warm_up.as_micros()).unwrap();
     let mut partitions: BTreeMap<i32, Vec<Stamp>> = BTreeMap::new();
     for stamp in stamps {
         partitions.entry(stamp.partition).or_default().push(stamp);
@@ -133,7 +135,7 @@ fn latencies(table: &Path, arrivals: &[Arrival], stamps: Vec<Stamp>) -> Vec<u64>
         for (partition, position) in positions(&entry(table, arrival.version)) {
             let waiting = partitions.entry(partition).or_default();
             while let Some(stamp) = waiting.pop_if(|stamp| stamp.offset < position) {
-                if stamp.sent_us >= WARM_UP_SECONDS * 1_000_000 {
+                if stamp.sent_us >= counted_from {
                     latencies.push(arrival.at_us - stamp.sent_us);
                 }
             }

@@ -1,12 +1,11 @@
 //! `make bench-peers`: the agent and Spark Structured Streaming ingest the same topic, one after the other, in one run.
 //! Invariant: Spark's figure after its first half is compared, when its compiler is warm, with the agent's whole run.
 
-use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use e2e::kafka::kafka;
-use e2e::paths::{discard, fresh_folder, repository};
+use e2e::paths::{discard, fresh_folder, repository, test_parts};
 use serde_json::Value;
 
 use crate::scene::setting;
@@ -33,9 +32,9 @@ pub(crate) fn measure() {
 /// Spark's whole run, and its second half scaled to the whole content.
 fn spark(content: Content) -> (Figure, Figure) {
     let folder = fresh_folder("spark");
-    let home = std::env::var_os("BENCH_SPARK_HOME").map(PathBuf::from);
-    let home = home.expect("BENCH_SPARK_HOME is the folder that scripts/spark/setup.sh prints; `make bench-peers` sets it");
-    let output = Command::new(home.join("bin/python"))
+    let python = &test_parts().spark;
+    let home = python.ancestors().nth(2).expect("Spark's folder holds bin/python");
+    let output = Command::new(python)
         .arg(repository().join("tests/python/spark_ingest.py"))
         .arg(kafka().bootstrap())
         .arg(TOPIC)

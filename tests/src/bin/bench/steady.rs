@@ -22,7 +22,7 @@ const RETENTION: [(&str, &str); 2] = [("retention.bytes", "536870912"), ("segmen
 
 /// Runs the load and prints the figures.
 pub(crate) fn measure() {
-    let total = Duration::from_secs(60 * setting("STEADY_MINUTES", 60));
+    let total = Duration::from_secs(setting("STEADY_SECONDS", 60 * setting("STEADY_MINUTES", 60)));
     let per_second = setting("BENCH_RATE", 10_000);
     kafka().create_topic_with(TOPIC, PARTITIONS, &RETENTION);
     let agent = agent_with_connection();
