@@ -10,7 +10,7 @@ use e2e::spawn::peak_memory_mib;
 use e2e::terraform::Workspace;
 use e2e::transactions::{SCHEMA, Transactions};
 use e2e::wait::wait_until;
-use serde_json::{Value, json};
+use serde_json::json;
 use stream_pipeline::limits::{AGENT_MEMORY, stream_memory_max};
 
 use crate::rows::assert_each_exactly_once;
@@ -35,6 +35,29 @@ impl Scene {
         Self { topic, agent, partitions }
     }
 
+    /// Lets the disk hang until that many records are sent, in two halves of which the second one comes while nothing goes on.
+    fn send_while_the_disk_hangs(&self, mut next: impl FnMut() -> Outgoing, count: usize) -> Vec<Acknowledged> {
+        self.agent.failpoints().arm("append.before_file hang\n");
+        let producer = RecordingProducer::new();
+        let mut records = Vec::new();
+        let mut send = |count: usize| {
+            for sent in 1..=count {
+                producer.send(&self.topic, &next());
+                if sent % FLUSHED_EVERY == 0 || sent == count {
+                    records.extend(producer.flush().into_iter().map(without_bytes));
+                }
+            }
+        };
+        send(count / 2);
+        wait_until("the disk hangs", STREAM_SETTLES, || {
+            let hits = self.agent.failpoints().hits();
+            if hits.is_empty() { Err("no record is written") } else { Ok(()) }
+        });
+        send(count - count / 2);
+        self.agent.failpoints().disarm();
+        records
+    }
+
     /// Fails unless all is in the table, once, and the agent has never held more than its bound.
     fn check(&self, records: &[Acknowledged], message_bytes: usize) {
         wait_until("everything is committed", STREAM_CATCHES_UP, || {
@@ -57,32 +80,17 @@ impl Scene {
 }
 
 /// More than every buffer of a stream holds together.
-const FAST_RECORDS: usize = 400_000;
+const FAST_RECORDS: usize = 300_000;
+/// So many records, or large messages, are in the test's own memory at most.
+const FLUSHED_EVERY: usize = 5_000;
 /// A usual message is about one kilobyte.
 const USUAL_MESSAGE: usize = 2048;
 
 #[test]
 fn a_paused_disk_costs_no_more_memory_than_its_bound_and_no_record() {
     let scene = Scene::new("paused-disk", PARTITIONS, &[], SCHEMA);
-    scene.agent.failpoints().arm("append.before_file hang\n");
-    let producer = RecordingProducer::new();
     let mut events = Transactions::new(7);
-    let mut records = Vec::new();
-    let mut produce = |count: usize| {
-        for _ in 0..count / 10_000 {
-            for _ in 0..10_000 {
-                producer.send(&scene.topic, &events.next_record());
-            }
-            records.extend(producer.flush().into_iter().map(without_bytes));
-        }
-    };
-    produce(FAST_RECORDS / 2);
-    wait_until("the disk hangs", STREAM_SETTLES, || {
-        let hits = scene.agent.failpoints().hits();
-        if hits.is_empty() { Err("no record is written") } else { Ok(()) }
-    });
-    produce(FAST_RECORDS / 2);
-    scene.agent.failpoints().disarm();
+    let records = scene.send_while_the_disk_hangs(|| events.next_record(), FAST_RECORDS);
     scene.check(&records, USUAL_MESSAGE);
 }
 
@@ -96,43 +104,42 @@ fn without_bytes(record: Acknowledged) -> Acknowledged {
 }
 
 const LARGE_MESSAGE: usize = 20 << 20;
-const LARGE_MESSAGES: i64 = 16;
+const LARGE_MESSAGES: usize = 16;
 
 #[test]
 fn messages_of_twenty_megabytes_stay_under_the_bound() {
     let schema = with_properties(&config::order_schema(), &json!({"filler": {"type": "string"}})).to_string();
     let scene = Scene::new("large", PARTITIONS, &[("max.message.bytes", "33554432")], &schema);
-    let producer = RecordingProducer::new();
-    let mut records = Vec::new();
-    for number in 0..LARGE_MESSAGES {
-        let filler: Value = "x".repeat(LARGE_MESSAGE - 1024).into();
-        let large = Outgoing {
-            partition: Some(i32::try_from(number).unwrap() % PARTITIONS),
-            ..Outgoing::new("large", json!({"order_id": number, "filler": filler}).to_string())
-        };
-        records.extend(producer.send_all(&scene.topic, &[large]).into_iter().map(without_bytes));
-    }
+    let filler = "x".repeat(LARGE_MESSAGE - 1024);
+    let mut number = 0;
+    let large = || {
+        number += 1;
+        let text = json!({"order_id": number, "filler": filler}).to_string();
+        Outgoing {
+            partition: Some(number % PARTITIONS),
+            ..Outgoing::new("large", text)
+        }
+    };
+    let records = scene.send_while_the_disk_hangs(large, LARGE_MESSAGES);
     scene.check(&records, LARGE_MESSAGE);
 }
 
 const MANY_PARTITIONS: i32 = 500;
-const RECORDS_OF_EACH: i32 = 400;
+/// One hundred of each: some fifty megabytes, more than is fetched ahead.
+const THEIR_RECORDS: usize = 50_000;
 
 #[test]
 fn five_hundred_partitions_stay_under_the_bound() {
     let scene = Scene::new("many", MANY_PARTITIONS, &[], SCHEMA);
-    let producer = RecordingProducer::new();
     let mut events = Transactions::new(7);
-    let mut records = Vec::new();
-    for _ in 0..RECORDS_OF_EACH {
-        for partition in 0..MANY_PARTITIONS {
-            let event = Outgoing {
-                partition: Some(partition),
-                ..events.next_record()
-            };
-            producer.send(&scene.topic, &event);
+    let mut number = 0;
+    let next = || {
+        number += 1;
+        Outgoing {
+            partition: Some(number % MANY_PARTITIONS),
+            ..events.next_record()
         }
-        records.extend(producer.flush().into_iter().map(without_bytes));
-    }
+    };
+    let records = scene.send_while_the_disk_hangs(next, THEIR_RECORDS);
     scene.check(&records, USUAL_MESSAGE);
 }

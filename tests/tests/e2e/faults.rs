@@ -87,7 +87,11 @@ fn assert_rows_of(agent: &Agent, records: &[Acknowledged]) {
 fn await_attempts(agent: &Agent, attempts: usize) {
     wait_until(&format!("{attempts} attempts failed"), STREAM_SETTLES, || {
         let failed = agent.log().matches("a stream was interrupted").count();
-        if failed >= attempts { Ok(()) } else { Err(format!("{failed} attempts")) }
+        if failed >= attempts {
+            Ok(())
+        } else {
+            Err(format!("{failed} attempts"))
+        }
     });
 }
 
