@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread;
 
 use e2e::agent::Agent;
 use e2e::config::{self, STREAM_NAME, TABLE_NAME, with};
@@ -141,9 +142,20 @@ fn a_table_that_hangs_holds_up_no_other_stream_no_call_and_no_shutdown_of_others
     api.await_state(OTHER_STREAM, &[StreamState::Active]);
     records.extend(produce_to(&topic, 200));
     await_ends(&stage.agent, i64::try_from(records.len()).unwrap());
-    // What was begun for the table that hangs takes longer than a shutdown waits.
-    api.delete_stream(STREAM_NAME).unwrap();
+    // What is begun for the table that hangs takes longer than a shutdown waits.
+    let deletion = {
+        let api = api.clone();
+        thread::spawn(move || api.delete_stream(STREAM_NAME))
+    };
+    wait_until("the deletion is asked for", STREAM_SETTLES, || {
+        if stage.agent.log().contains("asked for deletion") {
+            Ok(())
+        } else {
+            Err("not yet")
+        }
+    });
     assert_eq!(stage.agent.terminate().code(), ENDED_AT_THE_BOUND);
+    let _answered_as_long_as_it_could_be = deletion.join().unwrap();
     assert_rows(&other_table, &records, order_value);
 
     fs::remove_file(&pipe).unwrap();
