@@ -1,6 +1,6 @@
 //! The only room that knows Kafka brokers.
 //!
-//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan` decides, without I/O, where partitions go on;
+//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan` and `loss` decide, without I/O, where partitions go on;
 //! `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
 //! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, and seeks to no other place.
 
@@ -9,6 +9,7 @@ pub(crate) mod client;
 pub(crate) mod consumer;
 pub mod demo;
 mod ffi;
+pub(crate) mod loss;
 pub(crate) mod open;
 pub(crate) mod options;
 pub(crate) mod plan;

@@ -9,8 +9,9 @@ use std::time::Instant;
 use stream_spec::stream::{KafkaSource as KafkaSourceSpec, OnDataLoss};
 
 use super::client::{AvailableRange, ClusterClient};
+use super::loss::{self, LossDecision, Refusal};
 use super::options::KafkaOptions;
-use super::plan::{self, AttachPlan, LossDecision, RecreatedTopic, Refusal};
+use super::plan::{self, AttachPlan, RecreatedTopic};
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
 use super::topics::{self, TopicState};
@@ -140,7 +141,7 @@ impl Opening {
             let refusal = request.refused.get(&partition).copied();
             let Some(range) = ranges.get(&partition).copied() else {
                 if refusal.is_some() {
-                    let message = plan::unknown_range_message(&partition, position);
+                    let message = loss::unknown_range_message(&partition, position);
                     self.held.insert(partition.clone(), message);
                     self.undecided.insert(partition, 0);
                 } else {
@@ -148,15 +149,15 @@ impl Opening {
                 }
                 continue;
             };
-            match plan::decide_loss(position, range, refusal, request.on_data_loss) {
+            match loss::decide_loss(position, range, refusal, request.on_data_loss) {
                 LossDecision::Resume => drop(self.attach.insert(partition, position)),
                 LossDecision::Hold => {
                     let message = match refusal {
-                        Some(Refusal::Truncated { at }) => plan::truncated_message(&partition, position, range, at),
+                        Some(Refusal::Truncated { at }) => loss::truncated_message(&partition, position, range, at),
                         Some(Refusal::OutOfRange) if position.next_offset > range.end => {
-                            plan::truncated_message(&partition, position, range, None)
+                            loss::truncated_message(&partition, position, range, None)
                         }
-                        _ => plan::lost_message(&partition, position, range),
+                        _ => loss::lost_message(&partition, position, range),
                     };
                     self.held.insert(partition.clone(), message);
                     if refusal == Some(Refusal::OutOfRange) && position.next_offset > range.end {
@@ -177,7 +178,7 @@ impl Opening {
                         ?cause,
                         "records are gone before they were read"
                     );
-                    record.losses.push(plan::loss(&partition, cause, position, next));
+                    record.losses.push(loss::loss(&partition, cause, position, next));
                     record.positions.insert(partition, next);
                 }
             }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stream_spec::stream::OnDataLoss;
 
 use super::client::AvailableRange;
+use super::loss::loss;
 use super::topics::{self, TopicState};
 use crate::position::{PartitionId, Position, Positions};
 use crate::table::{Loss, LossCause, SourceIdentity};
@@ -138,63 +139,6 @@ pub(crate) fn restart(
     Some((positions, losses))
 }
 
-/// What is passed over where a position moves.
-pub(crate) fn loss(partition: &PartitionId, cause: LossCause, before: Position, next: Position) -> Loss {
-    Loss {
-        partition: partition.clone(),
-        cause,
-        from: before.next_offset,
-        to: next.next_offset,
-        epoch: next.epoch,
-    }
-}
-
-/// Why the broker does not let a partition be read at its position. The greater one tells more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Refusal {
-    /// The offset is not in the range that the broker has.
-    OutOfRange,
-    /// The log was cut before the position (unclean leader election, a broker that lost its disk): whatever is at its offset
-    /// now, or between the cut and it, is something else, although the range may cover it again.
-    Truncated {
-        /// The first offset that is not what the table has, where the leader told.
-        at: Option<i64>,
-    },
-}
-
-/// What becomes of a partition whose recorded position is not available.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum LossDecision {
-    /// The position is available after all.
-    Resume,
-    /// Nothing is read until someone decides.
-    Hold,
-    /// Goes on there.
-    Move(Position, LossCause),
-}
-
-/// Decides about a position by the range that the broker has, and by its refusal of the position: without one only the start
-/// of the range counts, because the end that a new leader tells may lag behind.
-///
-/// A truncation is lost whatever the range says. The first record that the table does not have is then the one at the cut;
-/// where the cut is not known, what is before the log's end may be in the table, and is not read again.
-pub(crate) fn decide_loss(position: Position, range: AvailableRange, refusal: Option<Refusal>, policy: OnDataLoss) -> LossDecision {
-    let expired = position.next_offset < range.earliest;
-    let (cause, first_unread) = match refusal {
-        Some(Refusal::Truncated { at }) => (LossCause::Truncated, at.unwrap_or(range.end).max(range.earliest)),
-        _ if expired => (LossCause::Expired, range.earliest),
-        Some(Refusal::OutOfRange) if position.next_offset > range.end => (LossCause::Truncated, range.end),
-        Some(Refusal::OutOfRange) | None => return LossDecision::Resume,
-    };
-    let next_offset = match policy {
-        OnDataLoss::Fail => return LossDecision::Hold,
-        OnDataLoss::Earliest => first_unread,
-        OnDataLoss::Latest => range.end,
-    };
-    // Always another epoch: a position only grows within one, and its leader epoch is that of records right before it.
-    LossDecision::Move(Position::new(next_offset, position.epoch + 1), cause)
-}
-
 /// Sentence about a re-created topic that is held.
 pub(crate) fn recreated_message(
     recreated: &RecreatedTopic,
@@ -220,34 +164,6 @@ pub(crate) fn recreated_message(
         recreated.recorded_id,
         recreated.id,
         wanted.join("; "),
-    )
-}
-
-/// Sentence about a partition whose position is gone, and which is held.
-pub(crate) fn lost_message(partition: &PartitionId, position: Position, range: AvailableRange) -> String {
-    format!(
-        "topic `{}` partition {}: wanted offset {}, available {} to {}; records are gone before they were read; set `on_data_loss` to \
-         `earliest` or `latest` to go on",
-        partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
-    )
-}
-
-/// Sentence about a partition whose log was cut before its position, and which is held.
-pub(crate) fn truncated_message(partition: &PartitionId, position: Position, range: AvailableRange, cut_at: Option<i64>) -> String {
-    let cut = cut_at.map_or_else(|| "before that offset".to_owned(), |offset| format!("at offset {offset}"));
-    format!(
-        "topic `{}` partition {}: wanted offset {}, available {} to {}; its log was cut {cut} (unclean leader election, or a broker that lost \
-         its disk), so records from there on are others than those that the table has; set `on_data_loss` to `earliest` to read them, or to \
-         `latest` to go on at the end",
-        partition.topic, partition.partition, position.next_offset, range.earliest, range.end,
-    )
-}
-
-/// Sentence about a partition whose position the broker refuses while its range is not known.
-pub(crate) fn unknown_range_message(partition: &PartitionId, position: Position) -> String {
-    format!(
-        "topic `{}` partition {}: wanted offset {} is not available, and the partition has no leader that tells what is",
-        partition.topic, partition.partition, position.next_offset,
     )
 }
 
@@ -390,50 +306,8 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_position_is_held_or_moved_as_the_policy_says() {
-        use LossCause::{Expired, Truncated};
-        use LossDecision::{Hold, Move, Resume};
+    fn the_message_about_a_recreated_topic_names_wanted_offsets_and_available_ranges() {
         let range = AvailableRange { earliest: 10, end: 20 };
-        let out_of_range = Some(Refusal::OutOfRange);
-        let cut = |at| Some(Refusal::Truncated { at });
-        for (offset, refusal, policy, expected) in [
-            (10, out_of_range, OnDataLoss::Earliest, Resume),
-            (20, out_of_range, OnDataLoss::Fail, Resume),
-            (9, None, OnDataLoss::Fail, Hold),
-            (9, None, OnDataLoss::Earliest, Move(at(10, 6), Expired)),
-            (9, None, OnDataLoss::Latest, Move(at(20, 6), Expired)),
-            // A new leader may tell an end that lags behind: nothing is lost until the broker refuses the position.
-            (21, None, OnDataLoss::Earliest, Resume),
-            (21, out_of_range, OnDataLoss::Fail, Hold),
-            (21, out_of_range, OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
-            (21, out_of_range, OnDataLoss::Latest, Move(at(20, 6), Truncated)),
-            // Producers have written past the position since the log was cut.
-            (15, cut(Some(13)), OnDataLoss::Fail, Hold),
-            (15, cut(Some(13)), OnDataLoss::Earliest, Move(at(13, 6), Truncated)),
-            (15, cut(Some(13)), OnDataLoss::Latest, Move(at(20, 6), Truncated)),
-            (15, cut(None), OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
-            // What was written at the cut is gone already, or is not told to readers yet.
-            (15, cut(Some(7)), OnDataLoss::Earliest, Move(at(10, 6), Truncated)),
-            (30, cut(Some(22)), OnDataLoss::Earliest, Move(at(22, 6), Truncated)),
-        ] {
-            assert_eq!(
-                decide_loss(at(offset, 5), range, refusal, policy),
-                expected,
-                "{offset} {refusal:?} {policy:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn messages_name_topic_partition_wanted_offset_and_available_range() {
-        let range = AvailableRange { earliest: 10, end: 20 };
-        assert_eq!(
-            lost_message(&partition("a", 3), at(4, 0), range),
-            "topic `a` partition 3: wanted offset 4, available 10 to 20; records are gone before they were read; set `on_data_loss` to \
-             `earliest` or `latest` to go on"
-        );
-        let message = truncated_message(&partition("a", 3), at(14, 0), range, Some(12));
-        assert!(message.starts_with("topic `a` partition 3: wanted offset 14, available 10 to 20; its log was cut at offset 12 "));
         let recreated = RecreatedTopic {
             topic: "a".to_owned(),
             recorded_id: "A1".to_owned(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use rdkafka::error::RDKafkaErrorCode;
 
 use super::ffi::NativeError;
-use super::plan::Refusal;
+use super::loss::Refusal;
 use crate::position::PartitionId;
 
 /// What librdkafka says, and a test holds it to, where a log was cut before a position.

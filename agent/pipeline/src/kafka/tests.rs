@@ -8,7 +8,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use super::client::AvailableRange;
 use super::ffi::NativeError;
 use super::options::ClientOptions;
-use super::plan::Refusal;
+use super::loss::Refusal;
 use super::pool::ClientPool;
 use super::problems::PartitionProblem;
 use super::source::{BatchBounds, KafkaSource};
