@@ -17,6 +17,8 @@ use limits::ENDED_AT_THE_BOUND;
 use serve::Ended;
 
 fn main() -> ExitCode {
+    // Before any thread is there.
+    stream_pipeline::share_arenas();
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run),
         cli::Command::Demo(arguments) => demo::run(arguments),

@@ -15,4 +15,4 @@ pub mod status;
 pub mod stream;
 pub mod table;
 
-pub use kafka::demo;
+pub use kafka::{demo, share_arenas};

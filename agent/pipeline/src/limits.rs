@@ -11,6 +11,38 @@ pub const DISCOVERY_INTERVAL: Duration = Duration::from_secs(30);
 /// being gathered, one being decoded and one being written fit in memory for many streams.
 pub const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;
 
+/// Batches of one stream that are in memory at once: one gathered, one decoded, one written. Each may go beyond its bound by
+/// one message.
+pub const BATCHES_AT_ONCE: usize = 3;
+
+/// Bytes of messages that are decoded at once, and then freed: few beside a batch, enough for the cost of a portion to vanish.
+pub const DECODE_PORTION_BYTES: usize = 4 * 1024 * 1024;
+
+/// Arenas of the C library's allocator. Eight per core, its own choice, hold a third more memory at full speed, and no less CPU
+/// time is spent than with two; one makes threads wait for one another.
+pub const MALLOC_ARENAS_MAX: i32 = 2;
+
+/// What a batch takes in memory, as a multiple of its messages: the messages, and the columns that are made of them, with room
+/// for the growth of their buffers.
+pub const BATCH_MEMORY_FACTOR: usize = 2;
+
+/// Memory of an agent beside its streams: code, threads, the database, and what the allocator keeps.
+pub const AGENT_MEMORY: usize = 128 * 1024 * 1024;
+
+/// Memory of a partition that is read: what the client keeps for it.
+pub const PARTITION_MEMORY: usize = 64 * 1024;
+
+/// The most memory that one stream takes, whatever its source and its disk do: fetched ahead ([`QUEUE_BYTES_MAX`], and one fetch
+/// as it arrived and unpacked), the batches on their way, and the file that is being written. `message_bytes` is the largest
+/// message of its topics, which every part may go beyond its bound by. Producers that compress more than threefold add to the
+/// one fetch as much as they compress.
+#[must_use]
+pub const fn stream_memory_max(partitions: usize, message_bytes: usize) -> usize {
+    let fetched = QUEUE_BYTES_MAX + 4 * FETCH_BYTES_MAX + 2 * message_bytes;
+    let batches = BATCHES_AT_ONCE * BATCH_MEMORY_FACTOR * (BATCH_BYTES_MAX + message_bytes);
+    fetched + batches + crate::table::FILE_MEMORY + partitions * PARTITION_MEMORY
+}
+
 /// Largest bound of a batch that is followed: with it, and the one message that goes beyond it, a decoder takes the batch.
 pub const BATCH_BYTES_CEILING: usize = stream_decode::limits::BATCH_BYTES_MAX / 2;
 
@@ -25,14 +57,14 @@ pub const RECONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
 pub const RESPONSE_BYTES_MAX: usize = 1_000_000_000;
 
 /// Bytes that one fetch asks a broker for, over all its partitions.
-pub const FETCH_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub const FETCH_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes that one fetch asks for per partition. A larger message is delivered all the same, alone.
-pub const PARTITION_FETCH_BYTES: usize = 2 * 1024 * 1024;
+pub const PARTITION_FETCH_BYTES: usize = 1024 * 1024;
 
 /// Bytes fetched ahead for one stream, over all its partitions: they share one queue, whose size this bounds. Overshoot is
 /// one fetch, [`FETCH_BYTES_MAX`], per broker.
-pub const QUEUE_BYTES_MAX: usize = 32 * 1024 * 1024;
+pub const QUEUE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Bytes taken from a stream's queue after which all that it held before is taken to be gone from it, although it was never
 /// found empty: several times its bound, because a fetch that has started overshoots it.
@@ -80,8 +112,9 @@ pub const BLOCKING_SLICE: Duration = Duration::from_millis(250);
 /// How long a new client may fail to connect before the reason is reported: a second attempt fits in it.
 pub const TROUBLE_PATIENCE: Duration = Duration::from_secs(3);
 
-/// Longest wait for a stream to commit what is in flight when it is stopped: a broker's answer and a commit fit in it.
-pub const STOP_WAIT: Duration = Duration::from_secs(25);
+/// Longest wait for a stream to commit what is in flight when it is stopped: a broker's answer and a commit fit in it, and the
+/// agent's own bound for its shutdown (20 s) is longer.
+pub const STOP_WAIT: Duration = Duration::from_secs(15);
 
 /// First wait after a failure that may heal; doubled after each one that follows without success.
 pub const RETRY_WAIT_MIN: Duration = Duration::from_millis(500);

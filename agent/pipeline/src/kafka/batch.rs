@@ -37,6 +37,30 @@ pub(crate) struct SourceBatch {
 }
 
 impl SourceBatch {
+    /// Takes the first records out, about so many bytes of them; the positions stay with those that are left, which they are
+    /// behind. Empty when no record is left.
+    pub(crate) fn take_portion(&mut self, bytes_wanted: usize) -> Self {
+        let (mut count, mut bytes, mut rows) = (0, 0, 0);
+        for messages in &self.messages {
+            if count > 0 && bytes >= bytes_wanted {
+                break;
+            }
+            count += 1;
+            rows += messages.len();
+            bytes += messages.iter().map(payload_bytes).sum::<usize>();
+        }
+        self.rows -= rows;
+        Self {
+            messages: self.messages.drain(..count).collect(),
+            runs: take_runs(&mut self.runs, rows),
+            partitions: self.partitions.clone(),
+            rows,
+            positions: Positions::new(),
+            taken_until: self.taken_until,
+            include_headers: self.include_headers,
+        }
+    }
+
     /// Keys, row by row; borrowed from the fetch responses.
     pub(crate) fn keys(&self) -> Vec<Option<&[u8]>> {
         self.collect(|message| message.key())
@@ -122,7 +146,50 @@ impl SourceBatch {
     }
 }
 
+/// Bytes of a record's payload.
+fn payload_bytes(message: Message<'_>) -> usize {
+    message.payload().map_or(0, <[u8]>::len)
+}
+
+/// Takes the runs of the first rows, and what they take of the one in which these end.
+fn take_runs(runs: &mut Vec<Run>, rows: usize) -> Vec<Run> {
+    let mut left = rows;
+    let mut taken = Vec::new();
+    for run in runs.iter_mut() {
+        let rows = run.rows.min(left);
+        if rows == 0 {
+            break;
+        }
+        left -= rows;
+        run.rows -= rows;
+        taken.push(Run { rows, ..*run });
+    }
+    runs.retain(|run| run.rows > 0);
+    taken
+}
+
 /// A nullable column.
 pub(crate) fn column(name: &str, array: ArrayRef) -> (FieldRef, ArrayRef) {
     (Arc::new(ArrowField::new(name, array.data_type().clone(), true)), array)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_split_where_the_rows_end() {
+        let run = |partition, rows| Run { partition, rows };
+        for (rows, taken, left) in [
+            (0, vec![], vec![(0, 2), (1, 3), (0, 1)]),
+            (2, vec![(0, 2)], vec![(1, 3), (0, 1)]),
+            (3, vec![(0, 2), (1, 1)], vec![(1, 2), (0, 1)]),
+            (6, vec![(0, 2), (1, 3), (0, 1)], vec![]),
+        ] {
+            let mut runs = vec![run(0, 2), run(1, 3), run(0, 1)];
+            let pairs = |runs: &[Run]| -> Vec<(usize, usize)> { runs.iter().map(|run| (run.partition, run.rows)).collect() };
+            assert_eq!(pairs(&take_runs(&mut runs, rows)), taken, "{rows}");
+            assert_eq!(pairs(&runs), left, "{rows}");
+        }
+    }
 }

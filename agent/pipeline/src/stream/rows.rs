@@ -21,6 +21,7 @@ use super::provision::direct_schemas;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::batch::{SourceBatch, column};
+use crate::limits;
 use crate::position::Positions;
 
 /// The value of `record_source` in rows of a stream.
@@ -40,7 +41,8 @@ pub(crate) struct RowMaker {
 
 /// Rows that are ready for the table.
 pub(crate) struct ReadyBatch {
-    pub(crate) rows: Option<RecordBatch>,
+    /// In order; together the rows of the batch.
+    pub(crate) rows: Vec<RecordBatch>,
     pub(crate) positions: Positions,
     /// Topics that have rows here.
     pub(crate) topics: BTreeSet<String>,
@@ -61,29 +63,33 @@ impl RowMaker {
         })
     }
 
-    /// Makes the rows of a batch and frees its messages.
-    pub(crate) fn make(&mut self, batch: SourceBatch) -> Result<ReadyBatch, PipelineError> {
+    /// Makes the rows of a batch, and frees its messages as it goes: messages and rows of a whole batch are never in memory
+    /// side by side.
+    pub(crate) fn make(&mut self, mut batch: SourceBatch) -> Result<ReadyBatch, PipelineError> {
         let mut ready = ReadyBatch {
-            rows: None,
-            positions: batch.positions.clone(),
+            rows: Vec::new(),
+            positions: std::mem::take(&mut batch.positions),
             topics: batch.topics(),
             taken_until: batch.taken_until,
             malformed: 0,
         };
-        if batch.rows == 0 {
-            return Ok(ready);
+        while batch.rows > 0 {
+            let portion = batch.take_portion(limits::DECODE_PORTION_BYTES);
+            ready.rows.push(self.make_portion(&portion, &mut ready.malformed)?);
         }
-        let key = self.key.decode(KEY, &batch.keys(), &mut ready.malformed)?;
-        let value = self.value.decode(VALUE, &batch.payloads(), &mut ready.malformed)?;
-        let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, batch.rows)));
-        let mut columns = vec![column(KEY, key), column(VALUE, value), column(RECORD_SOURCE, record_source)];
-        columns.extend(batch.source_columns());
-        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
-        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
-            message: format!("decoded columns do not make rows: {error}"),
-        })?;
-        ready.rows = Some(rows);
         Ok(ready)
+    }
+
+    fn make_portion(&mut self, portion: &SourceBatch, malformed: &mut u64) -> Result<RecordBatch, PipelineError> {
+        let key = self.key.decode(KEY, &portion.keys(), malformed)?;
+        let value = self.value.decode(VALUE, &portion.payloads(), malformed)?;
+        let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, portion.rows)));
+        let mut columns = vec![column(KEY, key), column(VALUE, value), column(RECORD_SOURCE, record_source)];
+        columns.extend(portion.source_columns());
+        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
+            message: format!("decoded columns do not make rows: {error}"),
+        })
     }
 }
 

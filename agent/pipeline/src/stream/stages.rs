@@ -145,9 +145,9 @@ async fn append(
     ready: ReadyBatch,
 ) -> Result<Landed, PipelineError> {
     topics::confirm(&client, &ready.topics, &topic_ids, ready.taken_until).await?;
-    let rows = ready.rows.as_ref().map_or(0, arrow_array::RecordBatch::num_rows);
+    let rows = ready.rows.iter().map(arrow_array::RecordBatch::num_rows).sum();
     let append = Append {
-        batches: ready.rows.into_iter().collect(),
+        batches: ready.rows,
         positions: ready.positions.clone(),
     };
     table.append(append).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
@@ -293,7 +293,7 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
     let ready = maker.make(batch).expect("rows");
     source.close().await;
 
-    let rows = ready.rows.expect("some");
+    let [rows] = ready.rows.as_slice() else { panic!("one portion") };
     let column = |name: &str| -> ArrayRef { rows.column_by_name(name).unwrap_or_else(|| panic!("no column {name}")).clone() };
     assert_eq!(
         column("key").as_string::<i32>().iter().collect::<Vec<_>>(),
@@ -318,6 +318,47 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
         Positions::from([(partition(0), led(3))])
     );
     assert_eq!(ready.topics, BTreeSet::from(["orders".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_batch_is_decoded_in_portions_that_keep_order_and_origin() {
+    let cluster = Cluster::new(2);
+    let mut source = cluster.attach(&[0, 0]).await;
+    // Each record is taken by a call of its own, so that there is something to split.
+    let mut batch: Option<SourceBatch> = None;
+    for (number, origin) in [0, 0, 1, 0, 1, 1].into_iter().enumerate() {
+        cluster.send(origin, None, Some(&number.to_string()));
+        let next = read(&mut source, 1).await;
+        match &mut batch {
+            None => batch = Some(next),
+            Some(batch) => {
+                batch.messages.extend(next.messages);
+                batch.runs.extend(next.runs);
+                batch.rows += next.rows;
+                batch.positions = next.positions;
+            }
+        }
+    }
+    source.close().await;
+    let mut batch = batch.expect("six records");
+    let mut sizes = Vec::new();
+    let mut seen = Vec::new();
+    while batch.rows > 0 {
+        let portion = batch.take_portion(2);
+        sizes.push(portion.rows);
+        let columns = portion.source_columns();
+        let column = |name: &str| columns.iter().find(|(field, _)| field.name() == name).expect(name).1.clone();
+        let partitions = column("kafka_partition").as_primitive::<Int32Type>().values().to_vec();
+        let offsets = column("kafka_offset").as_primitive::<Int64Type>().values().to_vec();
+        for ((payload, partition), offset) in portion.payloads().into_iter().zip(partitions).zip(offsets) {
+            seen.push((String::from_utf8_lossy(payload.expect("some")).into_owned(), partition, offset));
+        }
+    }
+    let expected = [("0", 0, 0), ("1", 0, 1), ("2", 1, 0), ("3", 0, 2), ("4", 1, 1), ("5", 1, 2)];
+    assert_eq!(seen, expected.map(|(text, partition, offset)| (text.to_owned(), partition, offset)));
+    assert_eq!(sizes, [2, 2, 2]);
+    assert_eq!(batch.positions.keys().collect::<Vec<_>>(), [&partition(1)], "those after the last record stay");
+    assert_eq!(batch.take_portion(2).rows, 0);
 }
 
 #[tokio::test]

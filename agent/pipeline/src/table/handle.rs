@@ -97,9 +97,11 @@ impl TableHandle {
             at(Point::AppendBeforeFile)?;
             let schema = schema::arrow_schema(&columns);
             let mut writer = DataFileWriter::new(&files, &columns, std::sync::Arc::clone(&schema), target, true);
-            for batch in &batches {
-                let rows = conform_batch(batch, &schema, Surplus::Refused)
+            // One after the other, so that each is freed as soon as it is encoded.
+            for batch in batches {
+                let rows = conform_batch(&batch, &schema, Surplus::Refused)
                     .map_err(|error| files.internal(format!("rows do not fit the table: {error}")))?;
+                drop(batch);
                 writer.write(&rows)?;
             }
             let adds = writer.finish()?;

@@ -2,16 +2,15 @@
 //!
 //! Invariant: a file that is returned is complete and named by nobody yet; one that is not returned leaves nothing behind.
 
+use std::io::{self, Write};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use stream_spec::types::Field;
 
-use super::limits::{ROW_GROUP_BYTES, STATISTICS_TEXT_BYTES};
+use super::encoding::writer_properties;
 use super::log::actions::Add;
 use super::statistics::{NotANumber, statistics_text};
 use super::store::NewFile;
@@ -22,15 +21,6 @@ use super::{TableError, clock};
 pub(super) const DATA_FILE_PREFIX: &str = "fs-";
 /// How they end.
 pub(super) const DATA_FILE_SUFFIX: &str = ".parquet";
-
-/// Columns in which values repeat; elsewhere a dictionary costs more than it saves.
-const DICTIONARY_COLUMNS: [&str; 5] = [
-    "record_source",
-    "kafka_topic",
-    "kafka_partition",
-    "kinesis_stream",
-    "kinesis_shard_id",
-];
 
 /// Writes batches of one schema to files of about the target size.
 pub(super) struct DataFileWriter<'a> {
@@ -45,9 +35,32 @@ pub(super) struct DataFileWriter<'a> {
 
 struct OpenFile {
     name: String,
-    writer: ArrowWriter<Box<dyn NewFile>>,
+    writer: ArrowWriter<Output>,
     rows: usize,
     not_a_number: NotANumber,
+}
+
+/// The file behind a writer, which is taken out when all is written.
+struct Output(Option<Box<dyn NewFile>>);
+
+impl Output {
+    fn take(&mut self) -> io::Result<Box<dyn NewFile>> {
+        self.0.take().ok_or_else(|| io::Error::other("a finished file was written to"))
+    }
+
+    fn file(&mut self) -> io::Result<&mut Box<dyn NewFile>> {
+        self.0.as_mut().ok_or_else(|| io::Error::other("a finished file was written to"))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file()?.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file()?.flush()
+    }
 }
 
 impl<'a> DataFileWriter<'a> {
@@ -71,7 +84,7 @@ impl<'a> DataFileWriter<'a> {
         }
         let mut open = match self.open.take() {
             Some(open) => open,
-            None => self.open_file()?,
+            None => self.open_file(batch)?,
         };
         open.writer.write(batch).map_err(|error| self.files.failed("writing rows", error))?;
         open.rows += batch.num_rows();
@@ -95,14 +108,14 @@ impl<'a> DataFileWriter<'a> {
         Ok(std::mem::take(&mut self.finished))
     }
 
-    fn open_file(&self) -> Result<OpenFile, TableError> {
+    fn open_file(&self, first: &RecordBatch) -> Result<OpenFile, TableError> {
         let name = format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4());
         let file = self.files.create(&name)?;
         // Arrow's own schema is left out: readers of Delta tables go by the table's.
         let options = ArrowWriterOptions::new()
-            .with_properties(writer_properties())
+            .with_properties(writer_properties(first))
             .with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(file, std::sync::Arc::clone(&self.schema), options)
+        let writer = ArrowWriter::try_new_with_options(Output(Some(file)), std::sync::Arc::clone(&self.schema), options)
             .map_err(|error| self.files.failed("writing rows", error))?;
         Ok(OpenFile {
             name,
@@ -116,8 +129,10 @@ impl<'a> DataFileWriter<'a> {
         let failed = |error| self.files.failed("writing rows", error);
         open.writer.flush().map_err(failed)?;
         let stats = statistics_text(self.columns, open.writer.flushed_row_groups(), open.rows, &open.not_a_number);
-        let file = open.writer.into_inner().map_err(failed)?;
-        let facts = file.finish().map_err(|error| self.files.failed("writing rows", error))?;
+        open.writer.finish().map_err(failed)?;
+        // By hand, and not as the writer gives its file back: that would turn the system's error into a text.
+        let finished = open.writer.sync().and_then(|()| open.writer.inner_mut().take()?.finish());
+        let facts = finished.map_err(|error| self.files.failed("writing rows", error))?;
         Ok(Add {
             path: open.name,
             size: i64::try_from(facts.bytes).unwrap_or(i64::MAX),
@@ -143,19 +158,4 @@ pub(super) fn delete_files(files: &TableFiles, adds: &[Add]) {
             tracing::debug!(table = files.table(), file = add.path, %error, "an unused data file stays until the next sweep");
         }
     }
-}
-
-fn writer_properties() -> WriterProperties {
-    // The lowest level: measured as fast as Snappy at two thirds of its size.
-    let compression = Compression::ZSTD(ZstdLevel::default());
-    let mut builder = WriterProperties::builder()
-        .set_compression(compression)
-        .set_dictionary_enabled(false)
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_statistics_truncate_length(Some(STATISTICS_TEXT_BYTES))
-        .set_max_row_group_bytes(Some(ROW_GROUP_BYTES));
-    for column in DICTIONARY_COLUMNS {
-        builder = builder.set_column_dictionary_enabled(ColumnPath::from(column), true);
-    }
-    builder.build()
 }

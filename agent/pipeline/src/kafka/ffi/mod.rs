@@ -10,6 +10,7 @@
     reason = "librdkafka is a C library; every unsafe block of this package is in this room"
 )]
 
+mod memory;
 mod messages;
 mod questions;
 
@@ -22,6 +23,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use rdkafka_sys as sys;
 use tokio::sync::Notify;
 
+pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
 pub(crate) use self::questions::{LedOffset, TopicDescription, compare_histories, controller, describe_topics, list_offsets, read_positions};
 use super::consumer::OpenConsumer;
