@@ -20,7 +20,8 @@ pub struct Position {
     pub next_offset: i64,
     /// Raised by one each time `on_data_loss` moves the position: offsets of two epochs are not one history. From 0.
     pub epoch: u32,
-    /// Leader epoch of the last record before `next_offset`, where it was taken in this epoch and its broker told. A broker
+    /// Leader epoch of the last record before `next_offset`, where it was taken in this epoch and its broker told; nothing behind
+    /// a transaction's marker. A broker
     /// whose history has it end before `next_offset` has lost records that are in the table.
     pub leader_epoch: Option<i32>,
 }

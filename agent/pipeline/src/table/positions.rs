@@ -11,6 +11,9 @@ use crate::position::{PartitionId, Position, Positions};
 /// How the app id of a leader epoch ends.
 const LEADER: &str = "leader";
 
+/// The version where the leader epoch is not known, as Kafka writes it.
+const UNKNOWN_LEADER_EPOCH: i64 = -1;
+
 /// What a transaction's version is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
@@ -39,11 +42,10 @@ pub(super) fn txns(uid: &str, recorded: &Positions, positions: &Positions, now_m
         if before.is_none_or(|before| before.next_offset != position.next_offset) {
             add(app_id(uid, id, position.epoch), position.next_offset);
         }
-        match position.leader_epoch {
-            Some(leader_epoch) if before.and_then(|before| before.leader_epoch) != Some(leader_epoch) => {
-                add(leader_app_id(uid, id, position.epoch), i64::from(leader_epoch));
-            }
-            _ => {}
+        if before.and_then(|before| before.leader_epoch) != position.leader_epoch {
+            // One that is not known takes the place of a known one: that one says nothing of the offsets since.
+            let leader_epoch = position.leader_epoch.map_or(UNKNOWN_LEADER_EPOCH, i64::from);
+            add(leader_app_id(uid, id, position.epoch), leader_epoch);
         }
     }
     txns
@@ -71,8 +73,9 @@ pub(super) fn advance<'a>(uid: &str, positions: &mut Positions, txns: impl Itera
             return Err(app_id.to_owned());
         };
         if meaning == Meaning::LeaderEpoch {
-            let Ok(leader_epoch) = i32::try_from(version) else {
-                return Err(app_id.to_owned());
+            let leader_epoch = match version {
+                UNKNOWN_LEADER_EPOCH => None,
+                known => Some(i32::try_from(known).map_err(|_| app_id.to_owned())?),
             };
             leaders.push((id, epoch, leader_epoch));
             continue;
@@ -86,7 +89,7 @@ pub(super) fn advance<'a>(uid: &str, positions: &mut Positions, txns: impl Itera
     // Every leader epoch belongs to a position, which may come after it.
     for (id, epoch, leader_epoch) in leaders {
         if let Some(position) = positions.get_mut(&id).filter(|position| position.epoch == epoch) {
-            position.leader_epoch = Some(leader_epoch);
+            position.leader_epoch = leader_epoch;
         }
     }
     Ok(())
@@ -191,6 +194,10 @@ mod tests {
             (led(9, 0, Some(3)), 2),
             (led(12, 0, Some(3)), 1),
             (led(12, 0, Some(4)), 1),
+            // Behind a transaction's marker it is not known: the one from before must not be taken for that of this position.
+            (led(15, 0, None), 2),
+            (led(16, 0, None), 1),
+            (led(17, 0, Some(4)), 2),
             (led(2, 1, None), 1),
             (led(3, 1, Some(7)), 2),
         ] {
