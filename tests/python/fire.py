@@ -2,7 +2,9 @@
 
 One JSON request a line on standard input, one JSON answer a line on standard output.
 
-`maintain` is what another team may do to the table: an OPTIMIZE or a DELETE by delta-rs. It remembers what it deleted.
+`maintain` is what another team may do to the table: a DELETE by delta-rs, or an OPTIMIZE. It remembers what it deleted. The
+OPTIMIZE is written out here, by the protocol: that of delta-rs 1.6.6 commits over an entry that removed the same files, and
+its rows are then in the table twice, whoever wrote that entry.
 `check` reads every version of the table and holds each against the records that the producer knows as committed.
 """
 
@@ -11,7 +13,9 @@ import json
 import os
 import random
 import sys
+import time
 import urllib.parse
+import uuid
 
 import polars
 from deltalake import CommitProperties, DeltaTable
@@ -22,6 +26,7 @@ from tables import duckdb_connection  # noqa: E402
 TAG = "fire.tag"
 # Small enough that a foreign rewrite leaves most files alone, so that the agent's own compaction has work too.
 OPTIMIZED_BYTES = 1_000_000
+OPTIMIZED_FILES = 24
 DELETED_OFFSETS = 40
 # Versions that are read whole, beside the last one; of every version all files and positions are compared.
 SAMPLED_VERSIONS = 12
@@ -49,11 +54,52 @@ def app_ids(path):
     return {partition_of(app_id): app_id for app_id in ids if partition_of(app_id) is not None}
 
 
+def optimize(path, table):
+    """Puts small files together, unless an entry since the version that was read touches one of them."""
+    adds = polars.DataFrame(table.get_add_actions(flatten=True))
+    small = adds.filter(polars.col("size_bytes") < OPTIMIZED_BYTES // 2).sort("modification_time").head(OPTIMIZED_FILES)
+    if small.height < 2:
+        raise RuntimeError("nothing to put together")
+    names = small["path"].to_list()
+    rows = polars.concat([polars.read_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False) for name in names])
+    output = f"part-{uuid.uuid4()}.parquet"
+    rows.write_parquet(f"{path}/{output}", compression="zstd")
+    now = time.time_ns() // 1_000_000
+    info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "engineInfo": "another team", "isBlindAppend": False}
+    lines = [{"commitInfo": info}]
+    for name, size in zip(names, small["size_bytes"].to_list()):
+        times = {"deletionTimestamp": now, "dataChange": False}
+        lines.append({"remove": {"path": name, "size": size, "partitionValues": {}, "extendedFileMetadata": True, **times}})
+    size, stats = os.path.getsize(f"{path}/{output}"), json.dumps({"numRecords": rows.height})
+    times = {"modificationTime": now, "dataChange": False}
+    lines.append({"add": {"path": output, "size": size, "partitionValues": {}, "stats": stats, **times}})
+    temporary = f"{path}/_delta_log/.{output}.tmp"
+    with open(temporary, "w") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines)
+    try:
+        link_next(path, table.version() + 1, temporary, set(names))
+    finally:
+        os.remove(temporary)
+    return len(names)
+
+
+def link_next(path, version, temporary, inputs):
+    """Makes the entry the next version: put if absent, after a look at what others committed meanwhile."""
+    while True:
+        try:
+            os.link(temporary, f"{path}/_delta_log/{version:020}.json")
+            return
+        except FileExistsError:
+            for action in entry(path, version):
+                if "metaData" in action or "protocol" in action or action.get("remove", {}).get("path") in inputs:
+                    raise RuntimeError(f"conflict with version {version}")
+            version += 1
+
+
 def maintain(path, round):
     table = DeltaTable(path)
     if round % 2 == 0:
-        metrics = table.optimize.compact(target_size=OPTIMIZED_BYTES)
-        return {"operation": "OPTIMIZE", "files": metrics["numFilesRemoved"]}
+        return {"operation": "OPTIMIZE", "files": optimize(path, table)}
     partition, app_id = sorted(app_ids(path).items())[round // 2 % len(app_ids(path))]
     position = table.transaction_version(app_id) or 0
     first = random.randrange(max(1, position - DELETED_OFFSETS))

@@ -172,7 +172,6 @@ fn after_a_death_at_each_named_point_the_next_life_finishes_what_was_begun() {
             CreateAfterFolder,
             CreateBeforeEntry,
             CreateAfterEntry,
-            LogBeforeSync,
         ],
         Walk::create,
     );
