@@ -12,6 +12,11 @@ flock 9
 
 terraform=$("$REPOSITORY/scripts/terraform.sh")
 
+# By far the largest download: it goes on beside the others.
+say "Spark"
+"$REPOSITORY/scripts/spark/setup.sh" >"$FEATURESTORE_CACHE/spark-setup.log" &
+spark=$!
+
 say "Kafka"
 kafka_home=$("$REPOSITORY/scripts/kafka/setup.sh" | tee /dev/stderr | tail -n 1)
 
@@ -27,8 +32,11 @@ if [ ! -f "$python_home/ready" ]; then
     touch "$python_home/ready"
 fi
 
+wait "$spark" || fail "Spark could not be prepared; see above"
+spark_home=$(tail -n 1 "$FEATURESTORE_CACHE/spark-setup.log")
+
 parts=$FEATURESTORE_CACHE/test-parts
-printf 'kafka_home=%s\npython=%s\nterraform=%s\n' \
-    "$kafka_home" "$python_home/bin/python" "$terraform" >"$parts.new"
+printf 'kafka_home=%s\npython=%s\nspark=%s\nterraform=%s\n' \
+    "$kafka_home" "$python_home/bin/python" "$spark_home/bin/python" "$terraform" >"$parts.new"
 mv "$parts.new" "$parts"
 say "ready: $parts"

@@ -32,6 +32,8 @@ pub struct TestParts {
     pub kafka_home: PathBuf,
     /// Python with the foreign Delta readers.
     pub python: PathBuf,
+    /// Python with Spark.
+    pub spark: PathBuf,
     /// The real Terraform.
     pub terraform: PathBuf,
 }
@@ -51,6 +53,7 @@ pub fn test_parts() -> &'static TestParts {
         TestParts {
             kafka_home: part("kafka_home"),
             python: part("python"),
+            spark: part("spark"),
             terraform: part("terraform"),
         }
     })

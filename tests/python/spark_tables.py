@@ -1,0 +1,65 @@
+"""Spark with Delta: reads a table's versions, and changes tables as its users would.
+
+Requests and answers as in `tables.py`. One session for all requests, with as little memory and as few threads as it takes.
+"""
+
+import os
+import pathlib
+import sys
+
+os.environ["TZ"] = "UTC"
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+from tables import plain, serve
+
+_session = None
+
+
+def session():
+    global _session
+    if _session is None:
+        from pyspark.sql import SparkSession
+
+        jars = sorted(str(jar) for jar in (pathlib.Path(sys.prefix) / "delta-jars").glob("*.jar"))
+        settings = {
+            "spark.driver.memory": "1g",
+            # The quickest start: most of this code runs once.
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
+            "spark.jars": ",".join(jars),
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": "1",
+            "spark.databricks.delta.snapshotPartitions": "1",
+            # What a user has to say before VACUUM may delete files that are younger than a week.
+            "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+        }
+        builder = SparkSession.builder.master("local[1]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        _session = builder.getOrCreate()
+        _session.sparkContext.setLogLevel("ERROR")
+    return _session
+
+
+def rows_of_version(path, version):
+    """All rows of a version."""
+    table = session().sql(f"SELECT * FROM delta.`{path}` VERSION AS OF {version}")
+    return [plain(row.asDict(recursive=True)) for row in table.collect()]
+
+
+def statement(text):
+    """What a user runs: DELETE, OPTIMIZE, VACUUM, ALTER TABLE."""
+    return [plain(row.asDict(recursive=True)) for row in session().sql(text).collect()]
+
+
+def files_read(path, predicate):
+    """How many files are left to read for a predicate, and how many there are."""
+    table = session().read.format("delta").load(path)
+    return [len(table.where(predicate).inputFiles()), len(table.inputFiles())]
+
+
+if __name__ == "__main__":
+    serve(rows_of_version, statement, files_read)
