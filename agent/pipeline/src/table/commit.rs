@@ -11,7 +11,7 @@ use super::log::{entry_name, entry_path};
 use super::state::{LoadedTable, Unresolved};
 use super::store::table_files::TableFiles;
 use super::store::{EntryOutcome, FileFacts};
-use super::{TableError, clock};
+use super::{TableError, clock, doubled};
 use crate::failpoint::{self, Point};
 
 /// What a commit is called in the table's history.
@@ -25,6 +25,8 @@ pub(super) enum Operation {
     Switch,
     /// Small files put together.
     Compact,
+    /// Another writer's commit undone.
+    Undo,
 }
 
 impl Operation {
@@ -35,6 +37,7 @@ impl Operation {
             Self::Append => ("WRITE", serde_json::json!({"mode": "Append", "partitionBy": "[]"})),
             Self::Switch => ("SET TBLPROPERTIES", serde_json::json!({})),
             Self::Compact => ("OPTIMIZE", serde_json::json!({"predicate": "[]"})),
+            Self::Undo => ("RESTORE", serde_json::json!({})),
         }
     }
 
@@ -44,7 +47,8 @@ impl Operation {
             Self::Create => (Point::CreateBeforeEntry, Point::CreateAfterEntry),
             Self::Append => (Point::AppendBeforeCommit, Point::AppendAfterCommit),
             Self::Switch => (Point::SwitchBeforeCommit, Point::SwitchAfterCommit),
-            Self::Compact => (Point::CompactBeforeCommit, Point::CompactAfterCommit),
+            // An undo is care too: it puts files in the place of others.
+            Self::Compact | Self::Undo => (Point::CompactBeforeCommit, Point::CompactAfterCommit),
         }
     }
 }
@@ -166,6 +170,11 @@ fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64
             table.unresolved = None;
         }
         let effect = classify(table, &actions).map_err(|what| altered_by(files, version, &actions, &what))?;
+        if effect == Effect::FilesLeft
+            && let Some(doubled) = doubled::find(files, version, &actions)?
+        {
+            table.doubled.push(doubled);
+        }
         // Kept in the table and not on the stack: a failure below must not make the removed files look live.
         table.files_stale |= effect == Effect::FilesLeft;
         table.advance_foreign(&actions, facts).map_err(|what| files.altered(what))?;
@@ -192,6 +201,7 @@ fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError>
     accept_reread(table, &read).map_err(|what| files.altered(what))?;
     let mut read = LoadedTable {
         unresolved: table.unresolved.take(),
+        doubled: std::mem::take(&mut table.doubled),
         ..read
     };
     read.snapshot.small_files.keep_aside(&table.snapshot.small_files);

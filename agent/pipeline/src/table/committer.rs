@@ -10,10 +10,11 @@ use super::care::schedule::CareSchedule;
 use super::care::{CareKind, CareResult};
 use super::commit::{Commit, Operation, commit, probe};
 use super::log::actions::{Action, Add};
+use super::small_files::SmallFile;
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
 use super::write::delete_files;
-use super::{Switch, TableError, TableState, clock, positions, switch};
+use super::{Switch, TableError, TableState, clock, doubled, positions, switch};
 use crate::position::Positions;
 
 /// What a handle asks for; the answer is the version that holds it.
@@ -78,9 +79,7 @@ impl Committer {
             CareResult::Checkpointed(size) => table.checkpointed(size),
             CareResult::Compacted { inputs, outputs } => {
                 let files = self.files.clone();
-                let (back, answer) = self
-                    .change(table, move |table| commit_compaction(&files, table, &inputs, outputs))
-                    .await?;
+                let (back, answer) = self.change(table, move |table| compact(&files, table, &inputs, outputs)).await?;
                 table = back;
                 if let Err(error) = answer {
                     self.care.failed(&self.files, CareKind::Compact, &error);
@@ -116,11 +115,26 @@ impl Committer {
 }
 
 fn answer(files: &TableFiles, table: &mut LoadedTable, request: Request) -> Result<i64, TableError> {
-    match request {
+    doubled::undo(files, table)?;
+    let version = match request {
         Request::Append { files: adds, positions } => append(files, table, &adds, &positions),
         Request::Switch(switch) => switch::commit_switch(files, table, &switch),
         Request::Probe => probe(files, table).map(|()| table.snapshot.version),
+    }?;
+    // What was asked for is in the table: if this fails the next request says so.
+    if let Err(error) = doubled::undo(files, table) {
+        tracing::warn!(table = files.table(), %error, "another writer's commit could not be undone yet");
     }
+    Ok(version)
+}
+
+/// Commits a compaction of files that are in the table once.
+fn compact(files: &TableFiles, table: &mut LoadedTable, inputs: &[SmallFile], outputs: Vec<Add>) -> Result<(), TableError> {
+    if let Err(error) = doubled::undo(files, table) {
+        delete_files(files, &outputs);
+        return Err(error);
+    }
+    commit_compaction(files, table, inputs, outputs)
 }
 
 /// Commits files with positions. One that moves no position is in the table already: a repeated call after an unknown outcome.

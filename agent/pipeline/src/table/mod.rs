@@ -26,6 +26,7 @@ mod commit;
 mod committer;
 mod conform;
 mod data_path;
+mod doubled;
 mod encoding;
 mod handle;
 mod limits;

@@ -6,6 +6,7 @@
 use arrow_schema::SchemaRef;
 use stream_spec::types::Field;
 
+use super::doubled::Doubled;
 use super::log::actions::{Action, Metadata};
 use super::log::replay::{CheckpointSize, Snapshot, read_snapshot};
 use super::store::FileFacts;
@@ -34,6 +35,8 @@ pub(super) struct LoadedTable {
     pub losses: Vec<Loss>,
     /// A commit of ours of which nobody knows whether it is in the log.
     pub unresolved: Option<Unresolved>,
+    /// Commits of other writers by which rows are in the table twice, until they are undone.
+    pub doubled: Vec<Doubled>,
     /// Another writer removed files, or more small files are live than are remembered, and the log was not read anew since:
     /// until then it is not known well enough which small files are live.
     pub files_stale: bool,
@@ -79,6 +82,7 @@ impl LoadedTable {
             source,
             losses,
             unresolved: None,
+            doubled: Vec::new(),
             files_stale: false,
         })
     }

@@ -9,7 +9,7 @@ use arrow_select::filter::filter_record_batch;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
-use super::actions::Action;
+use super::actions::{Action, Add};
 use super::base::Checkpoint;
 use super::checkpoint_schema::checkpoint_schema;
 use crate::table::TableError;
@@ -19,6 +19,18 @@ use crate::table::store::table_files::TableFiles;
 
 /// Kinds of action of which the last one wins, however old.
 const SINGLES: [&str; 3] = ["txn", "metaData", "protocol"];
+
+/// All fields of `add`.
+pub(in crate::table) const ADD_FIELDS: [&str; 8] = [
+    "path",
+    "partitionValues",
+    "size",
+    "modificationTime",
+    "dataChange",
+    "stats",
+    "tags",
+    "deletionVector",
+];
 
 /// The checkpoint's columns of these kinds of action; of `add` and `remove` only these fields.
 pub(in crate::table) fn wanted_columns(actions: &[&str], file_fields: &[&str]) -> SchemaRef {
@@ -90,13 +102,29 @@ pub(in crate::table) fn singles_of(files: &TableFiles, batch: &RecordBatch) -> R
     let present: BooleanArray = (0..singles.num_rows())
         .map(|row| Some(singles.columns().iter().any(|column| column.is_valid(row))))
         .collect();
-    if present.true_count() == 0 {
+    actions_of(files, &singles, &present)
+}
+
+/// The additions of a batch with all [`ADD_FIELDS`] whose keys are wanted.
+pub(in crate::table) fn adds_of(files: &TableFiles, batch: &RecordBatch, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Add>, TableError> {
+    let Some(rows) = FileRows::of(batch, "add") else {
+        return Ok(Vec::new());
+    };
+    let present: BooleanArray = (0..batch.num_rows())
+        .map(|row| Some(rows.key(row).is_some_and(|key| wanted(&key))))
+        .collect();
+    let actions = actions_of(files, batch, &present)?;
+    Ok(actions.into_iter().filter_map(|action| action.add).collect())
+}
+
+/// Rows as actions, by way of the JSON that entries have.
+fn actions_of(files: &TableFiles, batch: &RecordBatch, wanted: &BooleanArray) -> Result<Vec<Action>, TableError> {
+    if wanted.true_count() == 0 {
         return Ok(Vec::new());
     }
+    let failed = |error: arrow_schema::ArrowError| files.failed("reading a checkpoint", error);
     let mut writer = arrow_json::LineDelimitedWriter::new(Vec::new());
-    writer
-        .write(&filter_record_batch(&singles, &present).map_err(failed)?)
-        .map_err(failed)?;
+    writer.write(&filter_record_batch(batch, wanted).map_err(failed)?).map_err(failed)?;
     writer.finish().map_err(failed)?;
     super::actions::parse_entry(&writer.into_inner()).map_err(|error| files.failed("reading a checkpoint", error))
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::actions::{Add, Metadata, Protocol, parse_entry};
 use super::base::{Checkpoint, hinted, list};
-use super::checkpoint_reader::{FileRows, scan, singles_of, wanted_columns};
+use super::checkpoint_reader::{ADD_FIELDS, FileRows, adds_of, scan, singles_of, wanted_columns};
 use super::tail::Tail;
 use super::{entry_name, entry_path};
 use crate::table::limits::YOUNG_ENTRY;
@@ -173,6 +173,24 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
             actions,
         },
     })
+}
+
+/// The live files of a version whose keys are wanted, with all that the log says of them.
+pub(in crate::table) fn live_files(files: &TableFiles, version: i64, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Add>, TableError> {
+    let start = find_start(files, version)?;
+    let base_version = start.checkpoint.as_ref().map_or(-1, |checkpoint| checkpoint.version);
+    let (tail, last) = read_tail(files, base_version + 1, version)?;
+    if last != version {
+        return Err(files.failed("reading the log", format!("it ends at version {last}, before {version}")));
+    }
+    let mut live: Vec<Add> = tail.added().into_iter().filter(|add| wanted(&add.key())).cloned().collect();
+    if let Some(checkpoint) = &start.checkpoint {
+        scan(files, checkpoint, &wanted_columns(&["add"], &ADD_FIELDS), &mut |batch| {
+            live.extend(adds_of(files, batch, &|key| wanted(key) && !tail.files.contains_key(key))?);
+            Ok(())
+        })?;
+    }
+    Ok(live)
 }
 
 /// Number of rows of a checkpoint, by its footers.

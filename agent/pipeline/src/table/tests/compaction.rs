@@ -185,6 +185,29 @@ async fn a_file_that_cannot_be_read_is_left_out_and_the_others_are_compacted() {
     assert_eq!((state.totals.files, state.totals.rows), (2, 9));
 }
 
+/// As Spark's ANALYZE does it: the same file again with other statistics, without a removal.
+#[tokio::test]
+async fn a_file_that_another_writer_names_again_is_counted_and_compacted_once() {
+    let (lab, mut table, _) = compaction_of_ten().await;
+    let first = lab.entry(1).into_iter().find_map(|action| action.add).unwrap();
+    lab.write_foreign(
+        11,
+        &[
+            serde_json::json!({"add": {"path": first.path, "size": first.size, "partitionValues": {}, "modificationTime": 5,
+            "dataChange": false, "stats": "{\"numRecords\":1}"}}),
+        ],
+    );
+    probe(&lab.files(), &mut table).unwrap();
+    assert_eq!((table.snapshot.totals.files, table.snapshot.totals.rows), (10, 10));
+    let job = CareJob::due(&table, &settings_of_ten(), |kind| kind == CareKind::Compact).unwrap();
+    let CareResult::Compacted { inputs, outputs } = run(&lab, job) else {
+        panic!("compaction should write files")
+    };
+    commit_compaction(&lab.files(), &mut table, &inputs, outputs).unwrap();
+    assert_eq!((table.snapshot.totals, inputs.len()), (lab.load(0).snapshot.totals, 10));
+    assert_eq!(lab.foreign_ids().await, (100..110).collect::<Vec<_>>());
+}
+
 #[tokio::test]
 async fn a_compaction_that_is_asked_to_stop_leaves_nothing() {
     let (lab, _table, job) = compaction_of_ten().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::care_steps::append_one_by_one;
 use super::faulty_store::FaultyStore;
-use super::support::Lab;
+use super::support::{Lab, append};
 use crate::table::log::LogName;
 use crate::table::{TableCareSettings, TableHandle, TableState, Warehouse};
 
@@ -62,6 +62,44 @@ async fn small_files_stay_few_and_are_rewritten_seldom_while_commits_go_on() {
         "{rewritten} bytes rewritten of {written}"
     );
     assert_eq!(lab.foreign_ids().await, (100..1100).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn files_grow_to_the_target_size_and_stay_as_they_are() {
+    const TARGET: u64 = 64 * 1024;
+    let lab = lab().await;
+    let handle = lab
+        .open_with(TableCareSettings {
+            target_file_bytes: TARGET,
+            ..settings(Duration::from_secs(3600))
+        })
+        .await;
+    for first in (0..60_000).step_by(1000) {
+        handle.append(append(100 + first..1100 + first)).await.unwrap();
+    }
+    care_until(&handle, "few files", |state| state.totals.files < SMALL_FILES_MAX).await;
+    handle.close().await;
+    let entries: Vec<_> = (0..=lab.load(0).snapshot.version).flat_map(|version| lab.entry(version)).collect();
+    let mut outputs: Vec<u64> = Vec::new();
+    for add in entries
+        .iter()
+        .filter_map(|action| action.add.as_ref())
+        .filter(|add| !add.data_change)
+    {
+        outputs.push(add.size.unsigned_abs());
+        let removed = entries
+            .iter()
+            .filter_map(|action| action.remove.as_ref())
+            .any(|remove| remove.path == add.path);
+        assert!(
+            !removed || outputs.last() < Some(&(TARGET / 2)),
+            "a file of {} bytes was rewritten",
+            add.size
+        );
+    }
+    let full = outputs.iter().filter(|bytes| **bytes >= TARGET / 2).count();
+    assert!(full >= 2 && outputs.iter().all(|bytes| *bytes <= TARGET * 2), "{outputs:?}");
+    assert_eq!(lab.foreign_ids().await, (100..60_100).collect::<Vec<_>>());
 }
 
 #[tokio::test]

@@ -1,0 +1,118 @@
+//! Undoes what another writer made of files that were not there any more: their rows would be in the table twice.
+//!
+//! Two rewrites of one file must not both be made. Some writers see no conflict with a compaction, because that changes no data
+//! (delta-rs does not), and commit theirs over it. Invariant: an undo leaves exactly the files that were live before the commit
+//! that it undoes, and those that came after.
+
+use std::collections::HashSet;
+
+use super::commit::{Commit, Operation, commit};
+use super::log::actions::{Action, Add, Remove};
+use super::log::replay::live_files;
+use super::state::LoadedTable;
+use super::store::table_files::TableFiles;
+use super::{TableError, clock};
+
+/// A commit of another writer that rewrote files that were rewritten before.
+#[derive(Clone, Debug)]
+pub(super) struct Doubled {
+    /// Its version.
+    version: i64,
+    /// Files that it added.
+    added: Vec<Add>,
+    /// Files that it removed, as far as they were live.
+    removed: Vec<Add>,
+}
+
+/// Looks whether the commit of that version put something in the place of files that were not live. If it only rewrote rows, it
+/// can be undone; if it changed some, its writer has to.
+pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action]) -> Result<Option<Doubled>, TableError> {
+    let keys: HashSet<String> = actions
+        .iter()
+        .filter_map(|action| action.remove.as_ref())
+        .map(Remove::key)
+        .collect();
+    let added: Vec<Add> = actions.iter().filter_map(|action| action.add.clone()).collect();
+    if keys.is_empty() || added.is_empty() {
+        return Ok(None);
+    }
+    let removed = live_files(files, version - 1, &|key| keys.contains(key))?;
+    if removed.len() == keys.len() {
+        return Ok(None);
+    }
+    if added.iter().any(|add| add.data_change) {
+        return Err(files.altered(undo_it(version)));
+    }
+    Ok(Some(Doubled { version, added, removed }))
+}
+
+/// Undoes what was found, the newest first.
+pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    while let Some(doubled) = table.doubled.last().cloned() {
+        tracing::warn!(
+            table = files.table(),
+            version = doubled.version,
+            "undoing another writer's rewrite of files that were compacted before: their rows were in the table twice"
+        );
+        let actions = |table: &LoadedTable| doubled.undoing(files, table.snapshot.version);
+        let undone = commit(
+            files,
+            table,
+            &Commit {
+                operation: Operation::Undo,
+                note: Some(("featurestore.undoneVersion", doubled.version.into())),
+                actions: &actions,
+            },
+        );
+        undone?;
+        table.doubled.retain(|other| other.version != doubled.version);
+        // The files that went are not all known, so the sums are not either.
+        table.files_stale = true;
+    }
+    Ok(())
+}
+
+impl Doubled {
+    /// What undoes it at that version; nothing if that is done.
+    fn undoing(&self, files: &TableFiles, version: i64) -> Result<Option<Vec<Action>>, TableError> {
+        let all: HashSet<String> = self.added.iter().chain(&self.removed).map(Add::key).collect();
+        let live = live_files(files, version, &|key| all.contains(key))?;
+        let live: HashSet<String> = live.iter().map(Add::key).collect();
+        let count = |files: &[Add]| files.iter().filter(|add| live.contains(&add.key())).count();
+        if count(&self.added) == self.added.len() && count(&self.removed) == 0 {
+            let now_ms = clock::now_ms();
+            let removals = self.added.iter().map(|add| Action::from(removal(add, now_ms)));
+            let additions = self.removed.iter().map(|add| {
+                Action::from(Add {
+                    data_change: false,
+                    ..add.clone()
+                })
+            });
+            return Ok(Some(removals.chain(additions).collect()));
+        }
+        if count(&self.added) == 0 && count(&self.removed) == self.removed.len() {
+            return Ok(None);
+        }
+        Err(files.altered(undo_it(self.version)))
+    }
+}
+
+fn undo_it(version: i64) -> String {
+    format!(
+        "version {version} rewrote files that had been compacted before, so rows are in it twice; undo it with `RESTORE TABLE … TO \
+         VERSION AS OF {}` and make the change again",
+        version - 1
+    )
+}
+
+fn removal(add: &Add, now_ms: i64) -> Remove {
+    Remove {
+        path: add.path.clone(),
+        deletion_timestamp: Some(now_ms),
+        data_change: false,
+        extended_file_metadata: Some(true),
+        partition_values: Some(add.partition_values.clone()),
+        size: Some(add.size),
+        deletion_vector: add.deletion_vector.clone(),
+    }
+}
