@@ -7,8 +7,8 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use super::client::AvailableRange;
 use super::ffi::NativeError;
-use super::options::ClientOptions;
 use super::loss::Refusal;
+use super::options::ClientOptions;
 use super::pool::ClientPool;
 use super::problems::PartitionProblem;
 use super::source::{BatchBounds, KafkaSource};
