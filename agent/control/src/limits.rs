@@ -23,6 +23,10 @@ pub(crate) const RETRY_WAIT_MAX: Duration = Duration::from_secs(10);
 /// reconciler, not how it usually learns of changes.
 pub(crate) const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(300);
 
+/// A stream whose table is gone is looked at again after this time: the table may come back with its disk or from a copy, and
+/// nothing wakes the reconciler then. A look reads one folder's log, or finds that there is none.
+pub(crate) const TABLE_AWAY_LOOK_AFTER: Duration = Duration::from_secs(10);
+
 /// Reconcile runs at once. A run mostly waits (for brokers that do not answer, for storage), so this is far above the
 /// number of cores; the bound keeps a start with thousands of streams from opening thousands of files at once.
 pub(crate) const RUNS_AT_ONCE_MAX: usize = 64;

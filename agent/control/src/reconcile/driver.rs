@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::Shared;
 use super::steps::{self, Next};
-use crate::limits::{LOOK_AGAIN_AFTER, RUNS_AT_ONCE_MAX, TRASH_PURGE_INTERVAL};
+use crate::limits::{LOOK_AGAIN_AFTER, RUNS_AT_ONCE_MAX, TABLE_AWAY_LOOK_AFTER, TRASH_PURGE_INTERVAL};
 use crate::store::StoreError;
 
 /// Streams that were woken. Waking twice is waking once, so this never holds more than there are streams.
@@ -204,6 +204,7 @@ impl Schedule {
             _ if woken => Duration::ZERO,
             Next::Retry => retry_wait(entry.failures),
             Next::Settled => LOOK_AGAIN_AFTER,
+            Next::TableAway => TABLE_AWAY_LOOK_AFTER,
             Next::Forgotten => {
                 self.entries.remove(uid);
                 return;

@@ -28,6 +28,8 @@ pub(super) enum Next {
     Retry,
     /// When something wakes it, or much later.
     Settled,
+    /// Rather soon: there is nothing to do but to see whether its table is back.
+    TableAway,
     /// Never: it is not there any more.
     Forgotten,
 }
@@ -117,7 +119,11 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         return Ok(Next::Retry);
     }
     let whereabouts = whereabouts(shared, &record, &slot, &status).await;
-    let look_again_soon = whereabouts.is_some();
+    let next = match whereabouts {
+        None => Next::Settled,
+        Some(Whereabouts::Trash | Whereabouts::Lost) => Next::TableAway,
+        Some(Whereabouts::Unknown(_)) => Next::Retry,
+    };
     settle(
         shared,
         &record,
@@ -133,7 +139,7 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         shared.slots.probe_is_done(&record.uid, ticket);
         shared.announce();
     }
-    Ok(if look_again_soon { Next::Retry } else { Next::Settled })
+    Ok(next)
 }
 
 /// Says whom the stream's source is asked through.

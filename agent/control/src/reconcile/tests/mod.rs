@@ -100,7 +100,7 @@ impl Bench {
     async fn settle(&mut self) {
         for _ in 0..20 {
             match self.look().await {
-                Some(Ok(Next::Settled | Next::Forgotten)) => return,
+                Some(Ok(Next::Settled | Next::TableAway | Next::Forgotten)) => return,
                 Some(Ok(Next::Retry) | Err(_)) => {}
                 None => self.restart(),
             }

@@ -41,6 +41,30 @@ async fn a_table_that_was_dropped_is_never_made_anew() {
     assert_eq!(rows, Some(4), "what was in it is still known");
 }
 
+#[tokio::test]
+async fn a_table_that_was_away_is_taken_up_again_by_the_next_look() {
+    for noticed_by_pipeline in [false, true] {
+        let mut bench = Bench::new().await;
+        bench.settle().await;
+        let tables = std::mem::take(&mut bench.engine.world.lock().unwrap().tables);
+        if noticed_by_pipeline {
+            bench.restart();
+        } else {
+            bench.shared.slots.ask_for_probe(UID);
+        }
+        assert_eq!(bench.look().await.unwrap().unwrap(), Next::TableAway);
+        assert_eq!(bench.look().await.unwrap().unwrap(), Next::TableAway, "nobody asked");
+        assert_eq!(bench.state().await, StreamState::TableGone);
+        bench.engine.world.lock().unwrap().tables = tables;
+        assert_eq!(bench.look().await.unwrap().unwrap(), Next::Settled);
+        assert_eq!(
+            bench.state().await,
+            StreamState::Active,
+            "noticed by the pipeline: {noticed_by_pipeline}"
+        );
+    }
+}
+
 /// What happens to a table, and what the stream says then.
 type Damage = (fn(&FakeEngine), StreamState, &'static str);
 
