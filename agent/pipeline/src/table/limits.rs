@@ -80,6 +80,13 @@ pub(super) const DICTIONARY_SAMPLE_VALUES: usize = 1024;
 /// Average bytes of the values from which on no dictionary is tried: the writer gives one up at a mebibyte, a few hundred of them.
 pub(super) const DICTIONARY_VALUE_BYTES_MAX: usize = 1024;
 
+/// Bytes before compression of a row group, on average, from which on compaction copies row groups as they are: what readers
+/// still read well one by one. Smaller ones are put together, so a stream that is slow gets files as if written at once.
+pub(super) const COPIED_GROUP_BYTES_MIN: i64 = 4 * 1024 * 1024;
+
+/// Files that one compaction copies row groups of: all of them are open at once. Twice what makes a compaction due.
+pub(super) const COPIED_FILES_MAX: usize = 128;
+
 /// Memory of a file that is being written: a row group, and the page of each column that is being made.
 pub const FILE_MEMORY: usize = 2 * ROW_GROUP_BYTES;
 

@@ -21,6 +21,11 @@ use super::limits::{STATISTICS_COLUMNS, STATISTICS_TEXT_BYTES_MAX};
 pub(super) struct NotANumber(bool);
 
 impl NotANumber {
+    /// Takes in what is known of another part of the file.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
     /// Takes in a batch of the file.
     pub(super) fn look_at(&mut self, batch: &RecordBatch) {
         self.0 = self.0 || batch.columns().iter().any(|column| holds_nan(column));

@@ -41,16 +41,38 @@ struct OpenFile {
 }
 
 /// The file behind a writer, which is taken out when all is written.
-struct Output(Option<Box<dyn NewFile>>);
+pub(super) struct Output(Option<Box<dyn NewFile>>);
 
 impl Output {
-    fn take(&mut self) -> io::Result<Box<dyn NewFile>> {
-        self.0.take().ok_or_else(|| io::Error::other("a finished file was written to"))
+    pub(super) fn new(file: Box<dyn NewFile>) -> Self {
+        Self(Some(file))
+    }
+
+    /// Makes the file durable, once all is written.
+    pub(super) fn finish_as(&mut self, path: String, stats: String, data_change: bool) -> io::Result<Add> {
+        let facts = self.0.take().ok_or_else(finished_twice)?.finish()?;
+        Ok(Add {
+            path,
+            size: i64::try_from(facts.bytes).unwrap_or(i64::MAX),
+            modification_time: clock::now_ms(),
+            data_change,
+            stats: Some(stats),
+            ..Add::default()
+        })
     }
 
     fn file(&mut self) -> io::Result<&mut Box<dyn NewFile>> {
-        self.0.as_mut().ok_or_else(|| io::Error::other("a finished file was written to"))
+        self.0.as_mut().ok_or_else(finished_twice)
     }
+}
+
+fn finished_twice() -> io::Error {
+    io::Error::other("a finished file was written to")
+}
+
+/// The name of a new data file.
+pub(super) fn new_name() -> String {
+    format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4())
 }
 
 impl Write for Output {
@@ -109,13 +131,13 @@ impl<'a> DataFileWriter<'a> {
     }
 
     fn open_file(&self, first: &RecordBatch) -> Result<OpenFile, TableError> {
-        let name = format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4());
+        let name = new_name();
         let file = self.files.create(&name)?;
         // Arrow's own schema is left out: readers of Delta tables go by the table's.
         let options = ArrowWriterOptions::new()
             .with_properties(writer_properties(first))
             .with_skip_arrow_metadata(true);
-        let writer = ArrowWriter::try_new_with_options(Output(Some(file)), std::sync::Arc::clone(&self.schema), options)
+        let writer = ArrowWriter::try_new_with_options(Output::new(file), std::sync::Arc::clone(&self.schema), options)
             .map_err(|error| self.files.failed("writing rows", error))?;
         Ok(OpenFile {
             name,
@@ -131,16 +153,11 @@ impl<'a> DataFileWriter<'a> {
         let stats = statistics_text(self.columns, open.writer.flushed_row_groups(), open.rows, &open.not_a_number);
         open.writer.finish().map_err(failed)?;
         // By hand, and not as the writer gives its file back: that would turn the system's error into a text.
-        let finished = open.writer.sync().and_then(|()| open.writer.inner_mut().take()?.finish());
-        let facts = finished.map_err(|error| self.files.failed("writing rows", error))?;
-        Ok(Add {
-            path: open.name,
-            size: i64::try_from(facts.bytes).unwrap_or(i64::MAX),
-            modification_time: clock::now_ms(),
-            data_change: self.data_change,
-            stats: Some(stats),
-            ..Add::default()
-        })
+        let finished = open
+            .writer
+            .sync()
+            .and_then(|()| open.writer.inner_mut().finish_as(open.name, stats, self.data_change));
+        finished.map_err(|error| self.files.failed("writing rows", error))
     }
 }
 

@@ -12,6 +12,7 @@ use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 use stream_spec::types::Field;
 
 use super::CareResult;
+use super::copy::copy_groups;
 use crate::failpoint::Point;
 use crate::table::commit::{Commit, Operation, commit};
 use crate::table::conform::{Surplus, conform_batch};
@@ -39,6 +40,13 @@ impl Compaction {
     pub(super) fn run(self, files: &TableFiles, leave: &Leave) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
         files.pass(Point::CompactBeforeFiles)?;
+        if let Some(outputs) = copy_groups(files, &self, &arrow, leave)? {
+            files.pass(Point::CompactAfterFiles).inspect_err(|_| delete_files(files, &outputs))?;
+            return Ok(CareResult::Compacted {
+                inputs: self.inputs,
+                outputs,
+            });
+        }
         // An output may grow beyond the target by a batch; it is never split for that.
         let mut writer = DataFileWriter::new(
             files,
@@ -224,7 +232,7 @@ fn retimed(field: &Arc<ArrowField>, is_int96: &mut impl Iterator<Item = bool>) -
 }
 
 /// Rows to decode at once: fewer where rows are wide. What counts is their size before compression, in the widest row group.
-fn batch_rows(metadata: &ParquetMetaData) -> usize {
+pub(super) fn batch_rows(metadata: &ParquetMetaData) -> usize {
     let row_bytes = |group: &RowGroupMetaData| group.total_byte_size().max(1).unsigned_abs() / group.num_rows().max(1).unsigned_abs();
     let widest = metadata.row_groups().iter().map(row_bytes).max().unwrap_or_default().max(1);
     usize::try_from(COMPACTION_BATCH_BYTES / widest)

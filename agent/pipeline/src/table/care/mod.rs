@@ -4,6 +4,7 @@
 //! break off anywhere and run again.
 
 pub(super) mod compaction;
+mod copy;
 pub(super) mod schedule;
 pub(super) mod sweep;
 
