@@ -161,13 +161,21 @@ fn describe(status: &PipelineStatus) -> String {
     )
 }
 
-#[tokio::main]
-async fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<()> {
+    // As the agent does it, before any thread is there.
+    stream_pipeline::share_arenas();
+    tokio::runtime::Runtime::new()?.block_on(run())
+}
+
+async fn run() -> anyhow::Result<()> {
     let flags = Flags::read()?;
     let definition = definition(&flags)?;
     let mut settings = EngineSettings::new(flags.text("warehouse", None)?);
     if let Some(milliseconds) = flags.number("discovery-ms")? {
         settings.discovery_interval = Duration::from_millis(milliseconds);
+    }
+    if let Some(bytes) = flags.number("batch-bytes")? {
+        settings.batch_bytes_max = usize::try_from(bytes)?;
     }
     let resolver = Plaintext {
         bootstrap_servers: flags.text("bootstrap", None)?,

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType as Arrow, Schema, SchemaRef};
-use parquet::arrow::{ArrowSchemaConverter, ProjectionMask};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowSchemaConverter, ProjectionMask};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::RowGroupMetaData;
