@@ -4,12 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_json::LineDelimitedWriter;
+use arrow_array::temporal_conversions::as_datetime;
+use arrow_array::types::{Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch, TimestampMicrosecondArray};
+use arrow_json::writer::{Encoder, EncoderFactory, EncoderOptions, LineDelimited, NullableEncoder, WriterBuilder};
+use arrow_schema::{ArrowError, DataType, FieldRef, TimeUnit};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
@@ -68,11 +72,42 @@ impl Table {
         };
         let count = count.min(batch.num_rows());
         let mut text = Vec::new();
-        let mut writer = LineDelimitedWriter::new(&mut text);
+        let mut writer = WriterBuilder::new()
+            .with_encoder_factory(Arc::new(UtcTimes))
+            .build::<_, LineDelimited>(&mut text);
         writer.write(&batch.slice(batch.num_rows() - count, count)).unwrap();
         writer.finish().unwrap();
         drop(writer);
         String::from_utf8(text).unwrap().lines().map(str::to_owned).collect()
+    }
+}
+
+/// Arrow itself writes a time of the zone `UTC` only when it has a zone database built in, as the build of the tests has and
+/// that of the product has not.
+#[derive(Debug)]
+struct UtcTimes;
+
+impl EncoderFactory for UtcTimes {
+    fn make_default_encoder<'a>(
+        &self,
+        _field: &'a FieldRef,
+        array: &'a dyn Array,
+        _options: &'a EncoderOptions,
+    ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
+        let DataType::Timestamp(TimeUnit::Microsecond, Some(_)) = array.data_type() else {
+            return Ok(None);
+        };
+        let times: &TimestampMicrosecondArray = array.as_primitive();
+        Ok(Some(NullableEncoder::new(Box::new(UtcTime(times)), array.nulls().cloned())))
+    }
+}
+
+struct UtcTime<'a>(&'a TimestampMicrosecondArray);
+
+impl Encoder for UtcTime<'_> {
+    fn encode(&mut self, index: usize, out: &mut Vec<u8>) {
+        let time = as_datetime::<TimestampMicrosecondType>(self.0.value(index)).expect("a time that a calendar has");
+        write!(out, "\"{time:?}Z\"").unwrap();
     }
 }
 
