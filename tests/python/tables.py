@@ -184,7 +184,7 @@ def foreign_table(path):
     polars.DataFrame({"mine": [1]}).write_delta(path)
 
 
-def serve(*actions):
+def serve(*actions, answers=sys.stdout):
     named = {action.__name__: action for action in actions}
     for line in sys.stdin:
         request = json.loads(line)
@@ -192,7 +192,7 @@ def serve(*actions):
             answer = {"ok": named[request.pop("action")](**request)}
         except Exception as error:  # the test that asked fails with this text
             answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+        print(json.dumps(answer), file=answers, flush=True)
 
 
 if __name__ == "__main__":
