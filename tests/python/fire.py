@@ -110,7 +110,9 @@ def maintain(path, round):
         f"kafka_partition = {partition} AND kafka_offset BETWEEN {first} AND {last}",
         commit_properties=CommitProperties(custom_metadata={TAG: tag}),
     )
-    done.add(tag)
+    if metrics["num_deleted_rows"]:
+        # Offsets of an aborted transaction have no rows: then there is no commit either.
+        done.add(tag)
     return {"operation": "DELETE", "rows": metrics["num_deleted_rows"]}
 
 

@@ -151,7 +151,7 @@ impl Scene {
     fn kill(&mut self, number: usize, load: &Load, tally: &mut Tally) {
         // Moments and points take turns; where the records do not come fast enough, the point is taken.
         let moment = MOMENT_MAX * u32::try_from(number * 7 % 25).unwrap() / 25;
-        let rate = (number % 2 == 0).then(|| rate_at(load, moment)).flatten();
+        let rate = number.is_multiple_of(2).then(|| rate_at(load, moment)).flatten();
         if rate.is_some() && number % 4 == 2 {
             self.await_a_file();
         }
@@ -231,7 +231,7 @@ fn update_until_cut_off(api: &e2e::api::Api, first: usize) {
     for number in first.. {
         let Ok(record) = api.stream(STREAM_NAME) else { return };
         let mut stream = record.stream.unwrap();
-        stream.excluded_columns = if number % 2 == 0 {
+        stream.excluded_columns = if number.is_multiple_of(2) {
             vec!["value.amount".to_owned()]
         } else {
             Vec::new()
@@ -297,6 +297,12 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
         tally.open_batches
     );
     assert!(produced.aborted_transactions > 0);
+    // On a machine that is busy with other tests the rate may not come; the long run is made on one that is not.
+    assert!(
+        kills() <= KILLS || 3 * tally.at_moments >= kills(),
+        "only {} kills at moments",
+        tally.at_moments
+    );
     for operation in ["agent WRITE", "agent OPTIMIZE", "other OPTIMIZE", "other DELETE"] {
         assert!(report["operations"][operation].as_u64() > Some(0), "no {operation}: {report}");
     }
