@@ -2,9 +2,9 @@
 
 One JSON request a line on standard input, one JSON answer a line on standard output.
 
-`maintain` is what another team may do to the table: a DELETE by delta-rs, or an OPTIMIZE. It remembers what it deleted. The
-OPTIMIZE is written out here, by the protocol: that of delta-rs 1.6.6 commits over an entry that removed the same files, and
-its rows are then in the table twice, whoever wrote that entry.
+`maintain` is what another team may do to the table: a DELETE or an OPTIMIZE. It remembers what it deleted. Both are written
+out here, by the protocol: those of delta-rs 1.6.6 commit over a compaction that removed the same files, and rows are then in
+the table twice, whoever compacted. Spark's and delta-rs's own are held against the agent in `tests/e2e/care*.rs`.
 `check` reads every version of the table and holds each against the records that the producer knows as committed.
 """
 
@@ -18,7 +18,7 @@ import urllib.parse
 import uuid
 
 import polars
-from deltalake import CommitProperties, DeltaTable
+from deltalake import DeltaTable
 
 sys.path.insert(0, os.path.dirname(__file__))
 from tables import duckdb_connection  # noqa: E402
@@ -33,7 +33,7 @@ SAMPLED_VERSIONS = 12
 
 # Tag of each DELETE that was tried, with the partition and the offsets that it names.
 tried = {}
-# Tags of those that delta-rs reported as done.
+# Tags of those that were committed.
 done = set()
 
 
@@ -55,32 +55,55 @@ def app_ids(path):
 
 
 def optimize(path, table):
-    """Puts small files together, unless an entry since the version that was read touches one of them."""
+    """Puts small files together."""
     adds = polars.DataFrame(table.get_add_actions(flatten=True))
     small = adds.filter(polars.col("size_bytes") < OPTIMIZED_BYTES // 2).sort("modification_time").head(OPTIMIZED_FILES)
     if small.height < 2:
         raise RuntimeError("nothing to put together")
-    names = small["path"].to_list()
-    rows = polars.concat([polars.read_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False) for name in names])
+    rewrite(path, table, {name: rows_in(path, name) for name in small["path"]}, "OPTIMIZE", {})
+    return small.height
+
+
+def delete(path, table, partition, first, last, tag):
+    """Rewrites the files that hold these offsets without them; returns how many rows went."""
+    wanted = (polars.col("kafka_partition") == partition) & polars.col("kafka_offset").is_between(first, last)
+    kept, deleted = {}, 0
+    for name in polars.DataFrame(table.get_add_actions(flatten=True))["path"]:
+        hits = polars.scan_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False).filter(wanted).collect().height
+        if hits:
+            kept[name] = rows_in(path, name).filter(~wanted)
+            deleted += hits
+    if kept:
+        rewrite(path, table, kept, "DELETE", {TAG: tag})
+    return deleted
+
+
+def rows_in(path, name):
+    return polars.read_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False)
+
+
+def rewrite(path, table, inputs, operation, note):
+    """Commits one file in the place of these, unless an entry since the version that was read touches one of them."""
+    rows = polars.concat(list(inputs.values()))
     output = f"part-{uuid.uuid4()}.parquet"
-    rows.write_parquet(f"{path}/{output}", compression="zstd")
     now = time.time_ns() // 1_000_000
-    info = {"timestamp": now, "operation": "OPTIMIZE", "operationParameters": {}, "engineInfo": "another team", "isBlindAppend": False}
-    lines = [{"commitInfo": info}]
-    for name, size in zip(names, small["size_bytes"].to_list()):
-        times = {"deletionTimestamp": now, "dataChange": False}
-        lines.append({"remove": {"path": name, "size": size, "partitionValues": {}, "extendedFileMetadata": True, **times}})
-    size, stats = os.path.getsize(f"{path}/{output}"), json.dumps({"numRecords": rows.height})
-    times = {"modificationTime": now, "dataChange": False}
-    lines.append({"add": {"path": output, "size": size, "partitionValues": {}, "stats": stats, **times}})
+    info = {"timestamp": now, "operation": operation, "operationParameters": {}, "engineInfo": "another team", "isBlindAppend": False}
+    lines = [{"commitInfo": {**info, **note}}]
+    changed = {"dataChange": operation == "DELETE", "partitionValues": {}}
+    for name in inputs:
+        size = os.path.getsize(f"{path}/{urllib.parse.unquote(name)}")
+        lines.append({"remove": {"path": name, "size": size, "deletionTimestamp": now, "extendedFileMetadata": True, **changed}})
+    if rows.height:
+        rows.write_parquet(f"{path}/{output}", compression="zstd")
+        size, stats = os.path.getsize(f"{path}/{output}"), json.dumps({"numRecords": rows.height})
+        lines.append({"add": {"path": output, "size": size, "modificationTime": now, "stats": stats, **changed}})
     temporary = f"{path}/_delta_log/.{output}.tmp"
     with open(temporary, "w") as file:
         file.writelines(json.dumps(line) + "\n" for line in lines)
     try:
-        link_next(path, table.version() + 1, temporary, set(names))
+        link_next(path, table.version() + 1, temporary, set(inputs))
     finally:
         os.remove(temporary)
-    return len(names)
 
 
 def link_next(path, version, temporary, inputs):
@@ -106,14 +129,11 @@ def maintain(path, round):
     last = min(position, first + DELETED_OFFSETS) - 1
     tag = f"delete-{round}"
     tried[tag] = (partition, first, last)
-    metrics = table.delete(
-        f"kafka_partition = {partition} AND kafka_offset BETWEEN {first} AND {last}",
-        commit_properties=CommitProperties(custom_metadata={TAG: tag}),
-    )
-    if metrics["num_deleted_rows"]:
+    rows = delete(path, table, partition, first, last, tag)
+    if rows:
         # Offsets of an aborted transaction have no rows: then there is no commit either.
         done.add(tag)
-    return {"operation": "DELETE", "rows": metrics["num_deleted_rows"]}
+    return {"operation": "DELETE", "rows": rows}
 
 
 class Expected:
