@@ -35,6 +35,11 @@ impl Position {
             leader_epoch: None,
         }
     }
+
+    /// True when the partition's leader can be asked whether its log still has what stands before the position.
+    pub const fn has_history(&self) -> bool {
+        self.next_offset > 0 && self.leader_epoch.is_some()
+    }
 }
 
 /// Positions of all partitions of a stream.

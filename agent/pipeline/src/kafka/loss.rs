@@ -12,8 +12,11 @@ use crate::table::{Loss, LossCause};
 /// Why the broker does not let a partition be read at its position. The greater one tells more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Refusal {
-    /// The offset is not in the range that the broker has.
+    /// The offset is not in the range that the broker has. A leader says so by the very end of its log, never by what it shows
+    /// to readers yet: unless records have expired, the log was cut before the offset, even if it reaches beyond it by now.
     OutOfRange,
+    /// The same, after the leader was asked once more to compare histories, and told nothing better.
+    OutOfRangeAgain,
     /// The log was cut before the position (unclean leader election, a broker that lost its disk): whatever is at its offset
     /// now, or between the cut and it, is something else, although the range may cover it again.
     Truncated {
@@ -37,14 +40,16 @@ pub(crate) enum LossDecision {
 /// of the range counts, because the end that a new leader tells may lag behind.
 ///
 /// A truncation is lost whatever the range says. The first record that the table does not have is then the one at the cut;
-/// where the cut is not known, what is before the log's end may be in the table, and is not read again.
+/// where the cut is not known, what is before the log's end may be in the table, and is not read again. A fetch that was on its
+/// way before the leader was asked to compare can hide where it is, so a position whose history can be compared is read once more.
 pub(crate) fn decide_loss(position: Position, range: AvailableRange, refusal: Option<Refusal>, policy: OnDataLoss) -> LossDecision {
     let expired = position.next_offset < range.earliest;
     let (cause, first_unread) = match refusal {
         Some(Refusal::Truncated { at }) => (LossCause::Truncated, at.unwrap_or(range.end).max(range.earliest)),
         _ if expired => (LossCause::Expired, range.earliest),
-        Some(Refusal::OutOfRange) if position.next_offset > range.end => (LossCause::Truncated, range.end),
-        Some(Refusal::OutOfRange) | None => return LossDecision::Resume,
+        Some(Refusal::OutOfRange) if position.has_history() => return LossDecision::Resume,
+        Some(Refusal::OutOfRange | Refusal::OutOfRangeAgain) => (LossCause::Truncated, range.end),
+        None => return LossDecision::Resume,
     };
     let next_offset = match policy {
         OnDataLoss::Fail => return LossDecision::Hold,
@@ -115,10 +120,9 @@ mod tests {
         use LossDecision::{Hold, Move, Resume};
         let range = AvailableRange { earliest: 10, end: 20 };
         let out_of_range = Some(Refusal::OutOfRange);
+        let again = Some(Refusal::OutOfRangeAgain);
         let cut = |at| Some(Refusal::Truncated { at });
         for (offset, refusal, policy, expected) in [
-            (10, out_of_range, OnDataLoss::Earliest, Resume),
-            (20, out_of_range, OnDataLoss::Fail, Resume),
             (9, None, OnDataLoss::Fail, Hold),
             (9, None, OnDataLoss::Earliest, Move(at(10, 6), Expired)),
             (9, None, OnDataLoss::Latest, Move(at(20, 6), Expired)),
@@ -127,6 +131,14 @@ mod tests {
             (21, out_of_range, OnDataLoss::Fail, Hold),
             (21, out_of_range, OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
             (21, out_of_range, OnDataLoss::Latest, Move(at(20, 6), Truncated)),
+            (21, again, OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
+            // It was beyond the end when it was refused: what is there now was written since.
+            (15, out_of_range, OnDataLoss::Fail, Hold),
+            (20, out_of_range, OnDataLoss::Fail, Hold),
+            (15, out_of_range, OnDataLoss::Earliest, Move(at(20, 6), Truncated)),
+            (15, again, OnDataLoss::Latest, Move(at(20, 6), Truncated)),
+            (9, out_of_range, OnDataLoss::Earliest, Move(at(10, 6), Expired)),
+            (9, again, OnDataLoss::Earliest, Move(at(10, 6), Expired)),
             // Producers have written past the position since the log was cut.
             (15, cut(Some(13)), OnDataLoss::Fail, Hold),
             (15, cut(Some(13)), OnDataLoss::Earliest, Move(at(13, 6), Truncated)),
@@ -141,6 +153,27 @@ mod tests {
                 expected,
                 "{offset} {refusal:?} {policy:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_position_whose_history_can_be_compared_is_read_once_more_before_it_counts_as_cut() {
+        use LossDecision::{Hold, Resume};
+        let range = AvailableRange { earliest: 10, end: 20 };
+        for (offset, refusal, expected) in [
+            (15, Refusal::OutOfRange, Resume),
+            (21, Refusal::OutOfRange, Resume),
+            (9, Refusal::OutOfRange, Hold),
+            (15, Refusal::OutOfRangeAgain, Hold),
+            (21, Refusal::OutOfRangeAgain, Hold),
+            (15, Refusal::Truncated { at: None }, Hold),
+        ] {
+            let position = Position {
+                leader_epoch: Some(0),
+                ..at(offset, 5)
+            };
+            let decision = decide_loss(position, range, Some(refusal), OnDataLoss::Fail);
+            assert_eq!(decision, expected, "{offset} {refusal:?}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The only room that knows Kafka brokers.
 //!
-//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan` and `loss` decide, without I/O, where partitions go on;
-//! `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
+//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan`, `loss` and `refusals` decide, without I/O, where partitions go
+//! on; `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
 //! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, and seeks to no other place.
 
 pub(crate) mod batch;
@@ -15,6 +15,7 @@ pub(crate) mod options;
 pub(crate) mod plan;
 pub(crate) mod pool;
 pub(crate) mod problems;
+pub(crate) mod refusals;
 pub(crate) mod source;
 pub(crate) mod topics;
 

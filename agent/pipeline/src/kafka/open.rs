@@ -13,6 +13,7 @@ use super::loss::{self, LossDecision, Refusal};
 use super::options::KafkaOptions;
 use super::plan::{self, AttachPlan, RecreatedTopic};
 use super::pool::{ClientLease, ClientPool};
+use super::refusals::Refusals;
 use super::source::{BatchBounds, KafkaSource};
 use super::topics::{self, TopicState};
 use crate::connection::ClientProperties;
@@ -28,7 +29,7 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) on_data_loss: OnDataLoss,
     pub(crate) table: &'a TableState,
     /// Partitions whose recorded position the broker refused.
-    pub(crate) refused: &'a BTreeMap<PartitionId, Refusal>,
+    pub(crate) refused: &'a Refusals,
     pub(crate) batch_bytes_max: usize,
 }
 
@@ -57,9 +58,8 @@ pub(crate) struct Opening {
     pub(crate) held: BTreeMap<PartitionId, String>,
     /// What is not as it should be.
     pub(crate) conditions: Vec<PipelineCondition>,
-    /// Partitions that are not read and that can be decided about once their end is told and is at least this: then the
-    /// stream is to be opened again.
-    pub(crate) undecided: BTreeMap<PartitionId, i64>,
+    /// Partitions that are not read and that can be decided about once their end is told: then the stream is to be opened again.
+    pub(crate) undecided: BTreeSet<PartitionId>,
     /// Ends of partitions, as a read-committed reader sees them.
     pub(crate) ends: BTreeMap<PartitionId, i64>,
 }
@@ -97,7 +97,7 @@ impl Opening {
             attach: Positions::new(),
             held: BTreeMap::new(),
             conditions: Vec::new(),
-            undecided: BTreeMap::new(),
+            undecided: BTreeSet::new(),
             ends: ranges.iter().map(|(partition, range)| (partition.clone(), range.end)).collect(),
         };
         let mut record = SourceRecord {
@@ -109,7 +109,7 @@ impl Opening {
         for partition in plan.appeared {
             match ranges.get(&partition) {
                 Some(range) => drop(record.positions.insert(partition, Position::new(range.earliest, 0))),
-                None => drop(opening.undecided.insert(partition, 0)),
+                None => drop(opening.undecided.insert(partition)),
             }
         }
         for recreated in &plan.recreated {
@@ -138,12 +138,12 @@ impl Opening {
         record: &mut SourceRecord,
     ) {
         for (partition, position) in recorded {
-            let refusal = request.refused.get(&partition).copied();
+            let refusal = request.refused.of(&partition, position);
             let Some(range) = ranges.get(&partition).copied() else {
                 if refusal.is_some() {
                     let message = loss::unknown_range_message(&partition, position);
                     self.held.insert(partition.clone(), message);
-                    self.undecided.insert(partition, 0);
+                    self.undecided.insert(partition);
                 } else {
                     self.attach.insert(partition, position);
                 }
@@ -154,16 +154,10 @@ impl Opening {
                 LossDecision::Hold => {
                     let message = match refusal {
                         Some(Refusal::Truncated { at }) => loss::truncated_message(&partition, position, range, at),
-                        Some(Refusal::OutOfRange) if position.next_offset > range.end => {
-                            loss::truncated_message(&partition, position, range, None)
-                        }
+                        Some(_) if position.next_offset >= range.earliest => loss::truncated_message(&partition, position, range, None),
                         _ => loss::lost_message(&partition, position, range),
                     };
-                    self.held.insert(partition.clone(), message);
-                    if refusal == Some(Refusal::OutOfRange) && position.next_offset > range.end {
-                        // The end may only have lagged behind.
-                        self.undecided.insert(partition, position.next_offset);
-                    }
+                    self.held.insert(partition, message);
                 }
                 LossDecision::Move(next, cause) => {
                     let (topic, partition_number, wanted) = (&partition.topic, partition.partition, position.next_offset);
@@ -210,7 +204,7 @@ impl Opening {
                 self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
                 // With all of its ranges the topic is held by the policy, which only another definition changes.
                 let untold = recreated.partitions().filter(|partition| !ranges.contains_key(partition));
-                self.undecided.extend(untold.map(|partition| (partition, 0)));
+                self.undecided.extend(untold);
             }
         }
     }
@@ -275,22 +269,9 @@ fn conditions(
     conditions
 }
 
-/// Forgets refusals that were decided about: a position that is resumed is refused again if it is still not there, and must
-/// not count as refused on the day on which an end lags behind. A truncation is reported once, so it is remembered until the
-/// position is moved.
-pub(crate) fn forget_decided(refused: &mut BTreeMap<PartitionId, Refusal>, held: &BTreeMap<PartitionId, String>, moved: &Positions) {
-    refused.retain(|partition, refusal| held.contains_key(partition) || (is_truncation(refusal) && !moved.contains_key(partition)));
-}
-
-fn is_truncation(refusal: &Refusal) -> bool {
-    matches!(refusal, Refusal::Truncated { .. })
-}
-
 /// True when the ends that were told allow to decide about a partition that could not be decided about at opening.
-pub(crate) fn decidable(undecided: &BTreeMap<PartitionId, i64>, ends: &BTreeMap<PartitionId, i64>) -> bool {
-    undecided
-        .iter()
-        .any(|(partition, end_min)| ends.get(partition).is_some_and(|end| end >= end_min))
+pub(crate) fn decidable(undecided: &BTreeSet<PartitionId>, ends: &BTreeMap<PartitionId, i64>) -> bool {
+    undecided.iter().any(|partition| ends.contains_key(partition))
 }
 
 /// True when a cluster's topics differ from what was opened, so that the stream must be opened anew.
@@ -309,43 +290,21 @@ mod tests {
     use crate::kafka::topics::FoundTopic;
 
     #[test]
-    fn a_refusal_is_forgotten_when_its_partition_is_resumed_or_moved() {
-        use Refusal::OutOfRange;
-        const TRUNCATED: Refusal = Refusal::Truncated { at: Some(3) };
-        let partition = |partition| PartitionId {
-            topic: "a".to_owned(),
-            partition,
-        };
-        let mut refused: BTreeMap<_, _> = [OutOfRange, OutOfRange, OutOfRange, TRUNCATED, TRUNCATED, TRUNCATED]
-            .into_iter()
-            .enumerate()
-            .map(|(index, refusal)| (partition(index as i32), refusal))
-            .collect();
-        let held = [1, 4].map(|index| (partition(index), "lost".to_owned())).into();
-        let start = Position::new(0, 1);
-        let moved = [2, 5].map(|index| (partition(index), start)).into();
-        forget_decided(&mut refused, &held, &moved);
-        let expected = [(partition(1), OutOfRange), (partition(3), TRUNCATED), (partition(4), TRUNCATED)];
-        assert_eq!(refused, expected.into());
-    }
-
-    #[test]
     fn only_an_end_that_a_partition_waits_for_opens_the_stream_again() {
         let partition = |partition| PartitionId {
             topic: "a".to_owned(),
             partition,
         };
-        let undecided = BTreeMap::from([(partition(1), 0), (partition(2), 100)]);
+        let undecided = BTreeSet::from([partition(1), partition(2)]);
         for (ends, expected) in [
             (vec![], false),
             (vec![(partition(0), 500)], false),
-            (vec![(partition(1), 0)], true),
-            (vec![(partition(2), 99)], false),
-            (vec![(partition(2), 100)], true),
+            (vec![(partition(0), 500), (partition(1), 0)], true),
+            (vec![(partition(2), 99)], true),
         ] {
             assert_eq!(decidable(&undecided, &ends.iter().cloned().collect()), expected, "{ends:?}");
         }
-        assert!(!decidable(&BTreeMap::new(), &BTreeMap::from([(partition(0), 500)])));
+        assert!(!decidable(&BTreeSet::new(), &BTreeMap::from([(partition(0), 500)])));
     }
 
     #[test]

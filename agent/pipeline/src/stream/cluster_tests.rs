@@ -1,19 +1,22 @@
 //! A stream's whole life on librdkafka's mock cluster: made, run, stopped, run again. With a real broker: the e2e tests.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
-use stream_spec::stream::ConnectionConfig;
+use stream_spec::stream::{ConnectionConfig, OnDataLoss};
 use tokio::sync::watch;
 
 use super::RunningStream;
+use super::provision::columns;
 use super::tests::{definition, evolved, wait_for};
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
 use crate::kafka::testing::{Cluster, TOPIC, partition};
-use crate::position::Position;
-use crate::status::PipelineStatus;
+use crate::position::{Position, Positions};
+use crate::status::{PipelineStatus, condition};
+use crate::table::{Loss, LossCause, NewTable, SourceIdentity, TableCareSettings};
 
 struct AtCluster(ClientProperties, watch::Sender<u64>);
 
@@ -28,6 +31,9 @@ impl ConnectionResolver for AtCluster {
     }
 }
 
+/// Streams here look for what has changed all the time.
+const DISCOVERY_INTERVAL: Duration = Duration::from_millis(100);
+
 struct Place {
     cluster: Cluster,
     engine: Arc<Engine>,
@@ -37,13 +43,30 @@ struct Place {
 impl Place {
     fn new(cluster: Cluster) -> Self {
         let folder = tempfile::tempdir().expect("folder");
-        let settings = EngineSettings::new(folder.path().to_string_lossy());
+        let settings = EngineSettings {
+            discovery_interval: DISCOVERY_INTERVAL,
+            ..EngineSettings::new(folder.path().to_string_lossy())
+        };
         let resolver = AtCluster(cluster.properties(), watch::Sender::new(0));
         Self {
             engine: Engine::new(settings, Arc::new(resolver)).expect("engine"),
             cluster,
             _folder: folder,
         }
+    }
+
+    /// Makes the table of a stream that has read, or passed over, what is before an offset, and knows no leader epoch.
+    async fn provision_at(&self, definition: &StreamDefinition, next_offset: i64) {
+        let table = NewTable {
+            name: definition.spec.ingestion.destination.clone(),
+            stream_uid: definition.uid.clone(),
+            generation: definition.generation,
+            columns: columns(definition).expect("columns"),
+            positions: Positions::from([(partition(0), Position::new(next_offset, 0))]),
+            source: SourceIdentity::default(),
+            history: TableCareSettings::default().history,
+        };
+        self.engine.shared().warehouse.create(table).await.expect("created");
     }
 
     fn send(&self, number: i64) {
@@ -94,4 +117,60 @@ async fn a_stream_lives_on_a_mock_cluster() {
 #[tokio::test]
 async fn a_stream_lives_where_topics_have_no_ids() {
     check_life(Cluster::without_topic_ids(1), false).await;
+}
+
+/// What a stream says of a condition.
+fn said(status: &PipelineStatus, condition_type: &str) -> Option<String> {
+    let mut conditions = status.conditions.iter();
+    let found = conditions.find(|condition| condition.condition_type == condition_type)?;
+    Some(found.message.clone())
+}
+
+#[tokio::test]
+async fn a_log_that_was_cut_is_held_although_it_reaches_beyond_the_position_again_and_no_leader_epoch_is_known() {
+    let place = Place::new(Cluster::new(1));
+    place.provision_at(&definition(), 7).await;
+    (0..3).for_each(|number| place.send(number));
+    let stream = place.engine.start(definition());
+    let wanted = "wanted offset 7, available 0 to 3; its log was cut before that offset";
+    let is_held = |status: &PipelineStatus| said(status, condition::DATA_AVAILABLE).is_some_and(|message| message.contains(wanted));
+    wait_for(&stream, "the hold", is_held).await;
+
+    (3..13).for_each(|number| place.send(number));
+    // Another definition opens the stream again, and the position is in the range now.
+    stream.redefine(evolved(definition()));
+    let status = wait_for(&stream, "the other definition", |status| {
+        let end = status.partitions.get(&partition(0)).and_then(|progress| progress.end_offset);
+        status.generation == 2 && end == Some(13)
+    })
+    .await;
+    let message = said(&status, condition::DATA_AVAILABLE).expect("it is held still");
+    assert!(message.contains("wanted offset 7, available 0 to 13; its log was cut"), "{message}");
+    assert_eq!(rows_of(&status), 0);
+
+    let mut decided = evolved(definition());
+    decided.operations.on_data_loss = OnDataLoss::Earliest;
+    stream.redefine(decided);
+    let next = Some(&Position::new(13, 1));
+    let status = wait_for(&stream, "the move", |status| {
+        status.partitions.get(&partition(0)).map(|progress| &progress.position) == next
+    })
+    .await;
+    let loss = Loss {
+        partition: partition(0),
+        cause: LossCause::Truncated,
+        from: 7,
+        to: 13,
+        epoch: 1,
+    };
+    assert_eq!(
+        status.partitions.get(&partition(0)).and_then(|progress| progress.last_loss.clone()),
+        Some(loss)
+    );
+    place.send(13);
+    wait_for(&stream, "the row after it", |status| {
+        rows_of(status) == 1 && status.conditions.is_empty()
+    })
+    .await;
+    stream.stop().await;
 }

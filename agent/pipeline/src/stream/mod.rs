@@ -5,6 +5,8 @@
 //! way, by committing what was read and starting again from what the table records.
 
 pub(crate) mod board;
+#[cfg(test)]
+mod cluster_tests;
 pub(crate) mod project;
 pub(crate) mod provision;
 pub(crate) mod rows;
@@ -12,8 +14,6 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod stages;
 pub(crate) mod stalls;
-#[cfg(test)]
-mod cluster_tests;
 #[cfg(test)]
 mod tests;
 

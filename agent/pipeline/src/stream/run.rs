@@ -3,7 +3,6 @@
 //! Nothing is carried over from a failed session but what the table records. Invariant: after any error the stream goes on
 //! from the positions in the table's log, or stands still and says why.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,11 +17,10 @@ use super::stalls::Stalls;
 use super::{Desired, jittered};
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
-use crate::kafka::loss::Refusal;
-use crate::kafka::open::{self, OpenRequest, Opening};
+use crate::kafka::open::{OpenRequest, Opening};
+use crate::kafka::refusals::Refusals;
 use crate::kafka::topics;
 use crate::limits;
-use crate::position::{PartitionId, Positions};
 use crate::status::{Phase, PipelineCondition, condition};
 use crate::table::{Switch, TableError, TableHandle, TableState};
 
@@ -33,7 +31,7 @@ pub(crate) struct Runner {
     board: Board,
     table: Option<Arc<TableHandle>>,
     /// Partitions whose recorded position the broker refused, until that is decided about.
-    refused: BTreeMap<PartitionId, Refusal>,
+    refused: Refusals,
     stalls: Stalls,
     /// The wait after the next failure.
     retry_wait: Duration,
@@ -48,7 +46,7 @@ impl Runner {
             desired,
             board,
             table: None,
-            refused: BTreeMap::new(),
+            refused: Refusals::default(),
             stalls: Stalls::default(),
             retry_wait: limits::RETRY_WAIT_MIN,
             write_failed: false,
@@ -156,9 +154,7 @@ impl Runner {
             _ = self.desired.changed() => return Ok(()),
         };
         drop(properties);
-        let mut moved = Positions::new();
         if let Some(record) = opening.record.take() {
-            moved.clone_from(&record.positions);
             let switch = Switch {
                 generation: state.generation,
                 columns: Vec::new(),
@@ -168,8 +164,8 @@ impl Runner {
             };
             table.switch(switch).await?;
         }
-        open::forget_decided(&mut self.refused, &opening.held, &moved);
         let state = current(&table);
+        self.refused.decided(&state.positions, &opening.attach);
         self.board.show_table(&state);
         self.board
             .show_partitions(&state.positions, &state.losses, &opening.ends, &opening.held);
@@ -191,7 +187,7 @@ impl Runner {
             board: &self.board,
             desired: &mut self.desired,
             connection_changes,
-            table,
+            table: table.clone(),
             topics: found_topics,
             waits_for_source,
             undecided,
@@ -206,9 +202,12 @@ impl Runner {
             SessionEnd::Told => return Ok(()),
             SessionEnd::SourceChanged => {}
             SessionEnd::Refused(partitions) => {
+                // What was read before the refusal is committed, so the recorded position is the one that is refused.
+                let positions = current(&table).positions;
                 for (partition, refusal) in partitions {
-                    let known = self.refused.entry(partition).or_insert(refusal);
-                    *known = (*known).max(refusal);
+                    if let Some(position) = positions.get(&partition) {
+                        self.refused.note(partition, *position, refusal);
+                    }
                 }
             }
         }

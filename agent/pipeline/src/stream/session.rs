@@ -2,7 +2,7 @@
 //!
 //! Invariant: a session that ends without an error has committed every record that it took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,8 +50,8 @@ pub(crate) struct Session<'a> {
     pub(crate) topics: BTreeMap<String, TopicState>,
     /// True when something is missing that may come: looked for more often.
     pub(crate) waits_for_source: bool,
-    /// Partitions that could not be decided about at opening, and the ends that they wait for.
-    pub(crate) undecided: BTreeMap<PartitionId, i64>,
+    /// Partitions that could not be decided about at opening: they wait for their ends to be told.
+    pub(crate) undecided: BTreeSet<PartitionId>,
     pub(crate) source: KafkaSource,
     pub(crate) stages: Stages,
     /// From a batch's last record to its commit, as last seen.
@@ -107,6 +107,7 @@ impl Session<'_> {
             trouble: self.source.client().trouble(),
         };
         self.stalls.clear();
+        self.show_complaints();
         let ended = match self.read(&mut state).await {
             Ok(end) => self.drain().await.map(|()| end),
             Err(error) => Err(error),
@@ -235,17 +236,20 @@ impl Session<'_> {
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         if landed.rows > 0 {
             self.commit_took = landed.took;
-            if self.stalls.note_progress(&landed.positions) {
-                self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
-            }
+            self.stalls.note_progress(&landed.positions);
+            self.show_complaints();
         }
+    }
+
+    fn show_complaints(&self) {
+        self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
     }
 
     fn show_partition_error(&mut self, partition: &PartitionId, message: &str) {
         let (topic, number) = (&partition.topic, partition.partition);
         tracing::warn!(stream = %self.definition.spec.name, topic, partition = number, message, "a partition reports an error");
         self.stalls.note_error(partition, message);
-        self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
+        self.show_complaints();
     }
 
     fn show_trouble(&self, state: &mut LoopState) {
@@ -281,7 +285,7 @@ impl Session<'_> {
     fn start_survey(&self) -> Surveying {
         let (client, table) = (self.source.client().clone(), self.table.clone());
         let topics = self.topics.keys().cloned().collect();
-        let partitions: Vec<PartitionId> = self.source.partitions().iter().chain(self.undecided.keys()).cloned().collect();
+        let partitions: Vec<PartitionId> = self.source.partitions().iter().chain(&self.undecided).cloned().collect();
         tokio::spawn(async move {
             let table = table.probe().await;
             let topics = topics::look_up(&client, &topics, std::time::Instant::now()).await?;
@@ -319,23 +323,17 @@ impl Session<'_> {
             .map(|(partition, position)| (partition.clone(), position.next_offset))
             .collect();
         self.stalls.note_ends(&positions, &survey.ends);
-        if positions
-            .iter()
-            .all(|(partition, next_offset)| survey.ends.get(partition).is_some_and(|end| end <= next_offset))
-        {
-            self.board.set_condition(condition::PROGRESSING, None);
-            if !self.stages.is_busy() && self.source.gathered_rows() == 0 {
-                self.show_written();
-            }
+        self.show_complaints();
+        if !self.stages.is_busy() && self.source.gathered_rows() == 0 && !self.stalls.are_records_due(&positions, &survey.ends) {
+            self.show_written();
         }
         let turned_over = self.source.has_turned_over();
-        if let Some(stalled) = self.stalls.look(&positions, &survey.ends, turned_over, std::time::Instant::now()) {
-            let message = format!(
-                "topic `{}` partition {} has records up to offset {} but delivers none after {}; its client is made anew",
-                stalled.partition.topic, stalled.partition.partition, stalled.end, stalled.next_offset
-            );
-            self.board
-                .set_condition(condition::PROGRESSING, condition(condition::PROGRESSING, "NoProgress", [message]));
+        if self
+            .stalls
+            .look(&positions, &survey.ends, turned_over, std::time::Instant::now())
+            .is_some()
+        {
+            self.show_complaints();
             self.source.client().retire();
             return Ok(Some(SessionEnd::SourceChanged));
         }

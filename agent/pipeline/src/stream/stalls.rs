@@ -27,6 +27,8 @@ pub(crate) struct Stalls {
 struct Tried {
     /// Where it stood.
     next_offset: i64,
+    /// Where its records ended then.
+    end: i64,
     /// How long it may stand there before the next try.
     patience: Duration,
 }
@@ -34,9 +36,9 @@ struct Tried {
 /// A partition that has stood still too long.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stalled {
-    pub(crate) partition: PartitionId,
-    pub(crate) next_offset: i64,
-    pub(crate) end: i64,
+    partition: PartitionId,
+    next_offset: i64,
+    end: i64,
 }
 
 impl Stalls {
@@ -84,6 +86,7 @@ impl Stalls {
             self.since.clear();
             let tried = Tried {
                 next_offset: stalled.next_offset,
+                end: stalled.end,
                 patience: (self.patience(&stalled.partition) * 2).min(limits::STALL_PATIENCE_MAX),
             };
             self.tried.insert(stalled.partition.clone(), tried);
@@ -108,29 +111,45 @@ impl Stalls {
         self.errors.insert(partition.clone(), message);
     }
 
-    /// Partitions that were read to their ends have nothing to complain of.
+    /// Partitions that were read to their ends have nothing to complain of, and need no other client.
     pub(crate) fn note_ends(&mut self, positions: &[(PartitionId, i64)], ends: &BTreeMap<PartitionId, i64>) {
         for (partition, next_offset) in positions {
             if ends.get(partition).is_some_and(|end| end <= next_offset) {
                 self.errors.remove(partition);
+                self.tried.remove(partition);
             }
         }
     }
 
-    /// What partitions complain of.
-    pub(crate) fn complaint(&self) -> Option<PipelineCondition> {
-        condition(condition::PROGRESSING, "PartitionError", self.errors.values().cloned())
+    /// True when a partition may still deliver records: not one whose leader tells no end, nor one that delivered none to a new
+    /// client either.
+    pub(crate) fn are_records_due(&self, positions: &[(PartitionId, i64)], ends: &BTreeMap<PartitionId, i64>) -> bool {
+        positions.iter().any(|(partition, next_offset)| {
+            let is_tried = self.tried.get(partition).is_some_and(|tried| tried.next_offset == *next_offset);
+            ends.get(partition).is_some_and(|end| end > next_offset) && !is_tried
+        })
     }
 
-    /// Records came through; true when no partition stands where it stood when a new client was tried for it.
-    pub(crate) fn note_progress(&mut self, moved: &Positions) -> bool {
+    /// What partitions complain of, or is to be said of them.
+    pub(crate) fn complaint(&self) -> Option<PipelineCondition> {
+        let still = self.tried.iter().map(|(partition, tried)| {
+            format!(
+                "topic `{}` partition {} has records up to offset {} but delivers none after {}; its client is made anew",
+                partition.topic, partition.partition, tried.end, tried.next_offset
+            )
+        });
+        let reason = if self.tried.is_empty() { "PartitionError" } else { "NoProgress" };
+        condition(condition::PROGRESSING, reason, still.chain(self.errors.values().cloned()))
+    }
+
+    /// Records came through.
+    pub(crate) fn note_progress(&mut self, moved: &Positions) {
         self.errors.retain(|partition, _| !moved.contains_key(partition));
         self.tried.retain(|partition, tried| {
             moved
                 .get(partition)
                 .is_none_or(|position| position.next_offset == tried.next_offset)
         });
-        self.tried.is_empty()
     }
 }
 
@@ -195,19 +214,43 @@ mod tests {
             stalled.map(|stalled| stalled.partition)
         };
         assert_eq!(look(&mut stalls, 0), None);
-        assert!(stalls.note_progress(&moved(0, 20)), "nothing was tried yet");
+        stalls.note_progress(&moved(0, 20));
+        assert_eq!(stalls.complaint(), None, "nothing was tried yet");
         assert_eq!(
             look(&mut stalls, 60),
             None,
             "what was delivered after the first look may only just have been taken"
         );
         assert_eq!(look(&mut stalls, 61), Some(partition(1)));
-        assert!(!stalls.note_progress(&moved(0, 80)), "records of another partition");
+        stalls.note_progress(&moved(0, 80));
+        let complaint = stalls.complaint().expect("records of another partition");
+        assert_eq!(complaint.reason, "NoProgress");
+        let expected = "topic `a` partition 1 has records up to offset 9 but delivers none after 5; its client is made anew";
+        assert_eq!(complaint.message, expected);
+        stalls.note_error(&partition(0), "broken");
+        stalls.clear();
+        let complaint = stalls.complaint().expect("it stands there still");
+        assert_eq!(complaint.message, expected, "and nothing is left of what another one reported");
         assert_eq!(look(&mut stalls, 90), None);
         assert_eq!(look(&mut stalls, 150), None, "the others' records do not make it impatient");
         assert_eq!(look(&mut stalls, 211), None);
         assert_eq!(look(&mut stalls, 212), Some(partition(1)));
-        assert!(stalls.note_progress(&moved(1, 6)), "its own record");
+        stalls.note_progress(&moved(1, 6));
+        assert_eq!(stalls.complaint(), None, "its own record");
+    }
+
+    #[test]
+    fn records_are_due_from_a_partition_before_its_end_until_a_new_client_got_none_either() {
+        let mut stalls = Stalls::default();
+        let at = |next_offset| [(partition(0), next_offset), (partition(1), 5)];
+        let ends = BTreeMap::from([(partition(0), 9)]);
+        assert!(stalls.are_records_due(&at(5), &ends));
+        assert!(!stalls.are_records_due(&at(9), &ends), "the other one's leader tells no end");
+        check(&mut stalls, &[(0, 5, 9), (60, 5, 9), (61, 5, 9)], &[61]);
+        assert!(!stalls.are_records_due(&at(5), &ends), "nor to a new client");
+        assert!(stalls.are_records_due(&at(6), &ends), "it moved");
+        stalls.note_ends(&at(9), &ends);
+        assert_eq!(stalls.complaint(), None, "it was read to its end");
     }
 
     #[test]

@@ -190,11 +190,7 @@ async fn a_new_definition_is_in_force_while_the_cluster_is_away() {
         .table_state(&definition().spec.ingestion.destination, &definition().uid)
         .await
         .expect("readable");
-    assert_eq!(
-        state.positions.get(&partition(0)),
-        Some(&Position::new(7, 0)),
-        "positions stay"
-    );
+    assert_eq!(state.positions.get(&partition(0)), Some(&Position::new(7, 0)), "positions stay");
 }
 
 #[tokio::test]
@@ -313,10 +309,7 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
     assert_eq!(column("kafka_topic").as_string::<i32>().value(2), "orders");
     assert_eq!(column("kafka_offset").as_primitive::<Int64Type>().values(), &[0, 1, 2]);
     assert_eq!(ready.malformed, 1);
-    assert_eq!(
-        ready.positions,
-        Positions::from([(partition(0), led(3))])
-    );
+    assert_eq!(ready.positions, Positions::from([(partition(0), led(3))]));
     assert_eq!(ready.topics, BTreeSet::from(["orders".to_owned()]));
 }
 
@@ -357,7 +350,11 @@ async fn a_batch_is_decoded_in_portions_that_keep_order_and_origin() {
     let expected = [("0", 0, 0), ("1", 0, 1), ("2", 1, 0), ("3", 0, 2), ("4", 1, 1), ("5", 1, 2)];
     assert_eq!(seen, expected.map(|(text, partition, offset)| (text.to_owned(), partition, offset)));
     assert_eq!(sizes, [2, 2, 2]);
-    assert_eq!(batch.positions.keys().collect::<Vec<_>>(), [&partition(1)], "those after the last record stay");
+    assert_eq!(
+        batch.positions.keys().collect::<Vec<_>>(),
+        [&partition(1)],
+        "those after the last record stay"
+    );
     assert_eq!(batch.take_portion(2).rows, 0);
 }
 

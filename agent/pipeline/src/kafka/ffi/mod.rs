@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 
 pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
-pub(crate) use self::questions::{LedOffset, TopicDescription, compare_histories, controller, describe_topics, list_offsets, read_positions};
+pub(crate) use self::questions::{LedOffset, TopicDescription, compare_history, controller, describe_topics, list_offsets, read_positions};
 use super::consumer::OpenConsumer;
 
 /// What a librdkafka call answered instead of a result.

@@ -47,25 +47,15 @@ fn leader_epoch_in(partitions: &TopicPartitionList, index: usize) -> Option<i32>
     (epoch >= 0).then_some(epoch)
 }
 
-/// Has each of these partitions, which were just started at these offsets, compare with its leader what stands before the
-/// offset. Waits for nothing: a partition delivers no record until its leader has answered, and an error where the histories
-/// differ. What it has fetched before this call is never delivered.
-pub(crate) fn compare_histories(consumer: &OpenConsumer, partitions: &[(&PartitionId, LedOffset)]) -> Result<(), NativeError> {
-    if partitions.is_empty() {
-        return Ok(());
-    }
-    let mut list = TopicPartitionList::with_capacity(partitions.len());
-    for (partition, wanted) in partitions {
-        let added = list.add_partition_offset(&partition.topic, partition.partition, Offset::Offset(wanted.offset));
-        added.map_err(|error| NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__INVALID_ARG, error.to_string()))?;
-    }
-    for (index, (_, wanted)) in partitions.iter().enumerate().take(list.count()) {
-        // SAFETY: the index is within the list, which is ours.
-        unsafe {
-            let element = (*list.ptr()).elems.add(index);
-            sys::rd_kafka_topic_partition_set_leader_epoch(element, wanted.leader_epoch.unwrap_or(-1));
-        }
-    }
+/// Has a partition, which was just started at this offset, compare with its leader what stands before the offset. Waits for
+/// nothing: the partition delivers no record until its leader has answered, and an error where the histories differ. No record
+/// that it has fetched before this call is ever delivered; the refusal of such a fetch can be.
+pub(crate) fn compare_history(consumer: &OpenConsumer, partition: &PartitionId, wanted: LedOffset) -> Result<(), NativeError> {
+    let mut list = TopicPartitionList::with_capacity(1);
+    let added = list.add_partition_offset(&partition.topic, partition.partition, Offset::Offset(wanted.offset));
+    added.map_err(|error| NativeError::new(sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__INVALID_ARG, error.to_string()))?;
+    // SAFETY: the list is ours and has one element.
+    unsafe { sys::rd_kafka_topic_partition_set_leader_epoch((*list.ptr()).elems, wanted.leader_epoch.unwrap_or(-1)) };
     // SAFETY: client and list live through the call; the error is ours and may be null.
     unsafe {
         let refused = sys::rd_kafka_seek_partitions(consumer.native(), list.ptr(), 0);
