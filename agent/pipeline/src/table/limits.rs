@@ -5,9 +5,9 @@ use std::time::Duration;
 /// Requests that wait for one committer. A commit takes milliseconds and each caller waits for its own, so a few are plenty.
 pub(super) const COMMIT_QUEUE: usize = 16;
 
-/// Losses that a table's properties remember for the status; every one is in the log entry of its commit besides. As many
-/// partitions as one message can say something about, and the metadata stays some kilobytes.
-pub(super) const LOSSES_KEPT: usize = 100;
+/// Losses that a table's properties remember for the status, one of each partition; every one is in the log entry of its commit
+/// besides. More partitions than a stream has by far, as a rule, and the metadata stays some hundred kilobytes at worst.
+pub(super) const LOSSES_KEPT: usize = 1_000;
 
 /// Times that one commit is rebuilt after losing the race for a version. Foreign writers commit now and then; one that wins
 /// this often in a row is writing in a loop, and the caller should hear of it.

@@ -67,7 +67,7 @@ impl LoadedTable {
         protocol::expect_writable(&snapshot.protocol)?;
         let columns = writable_columns(&snapshot.metadata)?;
         let (generation, source) = properties::read(&snapshot.metadata.configuration)?;
-        let losses = losses::read(&snapshot.metadata.configuration)?;
+        let losses = losses::read(&snapshot.metadata.configuration);
         let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
         let arrow = schema::arrow_schema(&columns);
         let mut snapshot = snapshot;
@@ -157,7 +157,7 @@ impl LoadedTable {
             self.columns = schema::parse(&metadata.schema_string)?;
             self.arrow = schema::arrow_schema(&self.columns);
             (self.generation, self.source) = properties::read(&metadata.configuration)?;
-            self.losses = losses::read(&metadata.configuration)?;
+            self.losses = losses::read(&metadata.configuration);
             self.snapshot.metadata = metadata.clone();
         }
         Ok(())
