@@ -200,10 +200,11 @@ fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError>
     let read = LoadedTable::read(files, &table.uid, table.snapshot.small_files.below())?;
     accept_reread(table, &read).map_err(|what| files.altered(what))?;
     let mut read = LoadedTable {
-        unresolved: table.unresolved.take(),
-        doubled: std::mem::take(&mut table.doubled),
+        doubled: table.doubled.clone(),
         ..read
     };
+    doubled::recall(files, &mut read)?;
+    read.unresolved = table.unresolved.take();
     read.snapshot.small_files.keep_aside(&table.snapshot.small_files);
     *table = read;
     Ok(())

@@ -7,8 +7,10 @@
 use std::collections::HashSet;
 
 use super::commit::{Commit, Operation, commit};
-use super::log::actions::{Action, Add, Remove};
-use super::log::replay::live_files;
+use super::data_path::inside_table;
+use super::log::actions::{Action, Add, Remove, parse_entry};
+use super::log::entry_path;
+use super::log::replay::{live_files, unreadable};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
 use super::{TableError, clock};
@@ -46,6 +48,20 @@ pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action]) -> Resu
     Ok(Some(Doubled { version, added, removed }))
 }
 
+/// Finds again what the log says was not undone: an undo can fail, and the agent can end before it or be away at the time.
+pub(super) fn recall(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    for version in &table.snapshot.doubling {
+        if table.doubled.iter().any(|doubled| doubled.version == *version) {
+            continue;
+        }
+        let Some(text) = files.read(&entry_path(*version))? else { continue };
+        let actions = parse_entry(&text).map_err(|error| unreadable(files, *version, &error))?;
+        table.doubled.extend(find(files, *version, &actions)?);
+    }
+    table.doubled.sort_by_key(|doubled| doubled.version);
+    Ok(())
+}
+
 /// Undoes what was found, the newest first.
 pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     while let Some(doubled) = table.doubled.last().cloned() {
@@ -80,6 +96,14 @@ impl Doubled {
         let live: HashSet<String> = live.iter().map(Add::key).collect();
         let count = |files: &[Add]| files.iter().filter(|add| live.contains(&add.key())).count();
         if count(&self.added) == self.added.len() && count(&self.removed) == 0 {
+            for add in &self.removed {
+                // It can be long ago: a VACUUM may have been faster.
+                if let Some(path) = inside_table(&add.path)
+                    && files.facts(&path)?.is_none()
+                {
+                    return Err(files.altered(undo_it(self.version)));
+                }
+            }
             let now_ms = clock::now_ms();
             let removals = self.added.iter().map(|add| Action::from(removal(add, now_ms)));
             let additions = self.removed.iter().map(|add| {

@@ -14,6 +14,7 @@ use url::Url;
 use super::care::schedule::CareSchedule;
 use super::commit::{Operation, new_commit_id, with_commit_info};
 use super::committer::Committer;
+use super::doubled;
 use super::limits::{CARE_JOBS, COMMIT_QUEUE};
 use super::log::actions::{Action, Format, Metadata, entry_text};
 use super::log::entry_name;
@@ -197,10 +198,11 @@ fn open(files: &TableFiles, uid: &str, small_below: u64) -> Result<LoadedTable, 
     // A hint at a checkpoint spares the listing, and then nobody sees an entry beyond a gap, which a commit would fill. What is
     // read after the listing reaches at least as far.
     let listed = last_listed(files)?;
-    let table = LoadedTable::read(files, uid, small_below)?;
+    let mut table = LoadedTable::read(files, uid, small_below)?;
     expect_no_gap(files, table.snapshot.version, listed)?;
     // A table of ours is there, so this is the warehouse, also if it came without a mark.
     files.mark().claim(files.table())?;
+    doubled::recall(files, &mut table)?;
     Ok(table)
 }
 

@@ -64,13 +64,16 @@ impl CareJob {
     pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, allowed: impl Fn(CareKind) -> bool) -> Option<Self> {
         let snapshot = &table.snapshot;
         let uncovered = snapshot.version - snapshot.checkpoint.version;
-        if allowed(CareKind::Checkpoint) && uncovered >= checkpoint_interval(settings, snapshot.checkpoint) {
+        // What another writer doubled is found again in the entries after the last checkpoint only, so none goes beyond it.
+        let sound = table.doubled.is_empty();
+        if sound && allowed(CareKind::Checkpoint) && uncovered >= checkpoint_interval(settings, snapshot.checkpoint) {
             return Some(Self::Checkpoint {
                 version: snapshot.version,
                 history: settings.history,
             });
         }
-        if allowed(CareKind::Compact)
+        if sound
+            && allowed(CareKind::Compact)
             && !table.files_stale
             && let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes)
         {

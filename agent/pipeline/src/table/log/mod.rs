@@ -9,6 +9,7 @@ pub(super) mod checkpoint_reader;
 pub(super) mod checkpoint_schema;
 pub(super) mod checkpoint_writer;
 pub(super) mod replay;
+pub(super) mod rewrites;
 pub(super) mod tail;
 
 use super::store::table_files::LOG_FOLDER;

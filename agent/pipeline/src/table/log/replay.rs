@@ -2,7 +2,7 @@
 //!
 //! What it means for a stream is `state`'s. Invariant: files are counted, not kept, except the few that are small.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::actions::{Add, Metadata, Protocol, parse_entry};
 use super::base::{Checkpoint, hinted, list};
@@ -34,6 +34,8 @@ pub(in crate::table) struct Snapshot {
     pub small_files: SmallFiles,
     /// Version and number of actions of the last checkpoint; −1 and 0 without one.
     pub checkpoint: CheckpointSize,
+    /// Versions after the last checkpoint that rewrote files which were rewritten before, and were not taken back.
+    pub doubling: Vec<i64>,
 }
 
 /// How far the last checkpoint is, and how long.
@@ -88,8 +90,8 @@ pub(in crate::table) fn read_tail(files: &TableFiles, from: i64, up_to: i64) -> 
     while last < up_to {
         let Some(text) = files.read(&entry_path(last + 1))? else { break };
         let actions = parse_entry(&text).map_err(|error| unreadable(files, last + 1, &error))?;
-        tail.fold(actions);
         last += 1;
+        tail.fold_entry(last, actions);
     }
     Ok((tail, last))
 }
@@ -139,6 +141,8 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
     let mut fold = SnapshotFold {
         totals: TableTotals::default(),
         small_files: SmallFiles::new(small_below),
+        asked: tail.rewrites.unknown(),
+        checkpointed: HashSet::new(),
     };
     let mut older = Tail::default();
     let mut actions = 0;
@@ -157,6 +161,8 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
     for add in tail.added() {
         fold.add(add);
     }
+    let doubling = tail.rewrites.doubling(&fold.checkpointed);
+    let (totals, small_files) = (fold.totals, fold.small_files);
     let mut txns: HashMap<String, i64> = older.txns.into_values().map(|txn| (txn.app_id, txn.version)).collect();
     txns.extend(tail.txns.into_values().map(|txn| (txn.app_id, txn.version)));
     let missing = |what: &str| files.altered(format!("its log has no {what}"));
@@ -166,12 +172,13 @@ pub(in crate::table) fn read_snapshot(files: &TableFiles, small_below: u64) -> R
         protocol: tail.protocol.or(older.protocol).ok_or_else(|| missing("protocol"))?,
         metadata: tail.metadata.or(older.metadata).ok_or_else(|| missing("metadata"))?,
         txns,
-        totals: fold.totals,
-        small_files: fold.small_files,
+        totals,
+        small_files,
         checkpoint: CheckpointSize {
             version: base_version,
             actions,
         },
+        doubling,
     })
 }
 
@@ -205,18 +212,25 @@ fn checkpoint_actions(files: &TableFiles, checkpoint: &Checkpoint) -> Result<i64
     Ok(actions)
 }
 
-struct SnapshotFold {
+struct SnapshotFold<'a> {
     totals: TableTotals,
     small_files: SmallFiles,
+    /// Files of which the tail wants to know whether the checkpoint has them.
+    asked: HashSet<&'a str>,
+    /// Those that it has.
+    checkpointed: HashSet<String>,
 }
 
-impl SnapshotFold {
+impl SnapshotFold<'_> {
     /// Counts the live files of a checkpoint's batch that the tail does not speak of.
     fn checkpoint_rows(&mut self, batch: &arrow_array::RecordBatch, tail: &Tail) {
         let Some(adds) = FileRows::of(batch, "add") else { return };
         for row in 0..batch.num_rows() {
             let Some(key) = adds.key(row) else { continue };
             if tail.files.contains_key(&key) {
+                if self.asked.contains(key.as_str()) {
+                    self.checkpointed.insert(key);
+                }
                 continue;
             }
             let bytes = adds.long("size", row).unwrap_or_default();

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use super::actions::{Action, Add, Metadata, Protocol, Remove, Txn};
+use super::rewrites::Rewrites;
 
 /// What the tail says of one file.
 #[derive(Clone, Debug)]
@@ -26,11 +27,20 @@ pub(in crate::table) struct Tail {
     pub txns: HashMap<String, Txn>,
     /// The newest action of each file, by its key.
     pub files: HashMap<String, FileChange>,
+    /// Entries that may have rewritten what was rewritten before.
+    pub rewrites: Rewrites,
     added: u64,
 }
 
 impl Tail {
-    /// Takes in the next entry's actions. A removal and an addition of one key in one entry cannot both be: the addition wins.
+    /// Takes in the next entry.
+    pub(in crate::table) fn fold_entry(&mut self, version: i64, actions: Vec<Action>) {
+        self.rewrites.before(version, &actions, &self.files);
+        self.fold(actions);
+        self.rewrites.after(&self.files);
+    }
+
+    /// Takes in further actions. A removal and an addition of one key in one entry cannot both be: the addition wins.
     pub(in crate::table) fn fold(&mut self, actions: Vec<Action>) {
         let (removals, others): (Vec<Action>, Vec<Action>) = actions.into_iter().partition(|action| action.remove.is_some());
         for action in removals.into_iter().chain(others) {

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::care_steps::{append_one_by_one, compaction_of_ten, run};
-use super::support::{Lab, UID, append, at};
-use crate::table::TableError;
-use crate::table::care::CareResult;
+use super::care_steps::{append_one_by_one, compaction_of_ten, move_position, run};
+use super::faulty_store::{EntryFault, FaultyStore};
+use super::support::{Lab, UID, append, at, quiet};
+use crate::table::care::{CareKind, CareResult};
 use crate::table::care::compaction::{Compaction, commit_compaction};
 use crate::table::log::actions::Add;
 use crate::table::small_files::SmallFile;
+use crate::table::{TableCareSettings, TableError, Warehouse};
 
 /// A table whose first ten files were compacted, with two files more, and the lines by which another writer puts three of the
 /// first and one of the others together.
@@ -116,4 +117,111 @@ async fn another_writers_change_of_rows_that_were_compacted_stops_the_stream_and
     handle.append(append(112..114)).await.unwrap();
     handle.close().await;
     assert_eq!(lab.foreign_ids().await, (100..114).collect::<Vec<_>>());
+}
+
+/// The agent was away when it came, or ended before it was undone; what it knew is lost.
+#[tokio::test]
+async fn a_rewrite_that_was_not_undone_is_found_again_by_the_next_life() {
+    for (checkpoint, seen_before) in [(None, false), (Some(12), false), (None, true), (Some(12), true)] {
+        let (mut lab, lines) = rewritten_twice(false).await;
+        if let Some(version) = checkpoint {
+            lab.checkpoint(version, 0);
+        }
+        let store = FaultyStore::new(lab.local_store());
+        lab.warehouse = Warehouse::with_store(store.clone(), None);
+        let handle = lab.open().await;
+        lab.write_foreign(14, &lines);
+        if seen_before {
+            // The undo fails: what was asked for is done all the same, and the stream closes its table after the next call.
+            store.fail_next_entry(EntryFault::NotWritten);
+            handle.probe().await.unwrap();
+            store.fail_next_entry(EntryFault::NotWritten);
+            assert!(matches!(handle.probe().await, Err(TableError::Storage { .. })));
+        }
+        handle.close().await;
+        assert_eq!(lab.foreign_ids().await.len(), 15, "three rows are there twice");
+        let handle = lab.open().await;
+        handle.append(append(112..114)).await.unwrap();
+        assert_eq!(handle.state().borrow().totals.rows, 14);
+        handle.close().await;
+        let expected: Vec<i32> = (100..114).collect();
+        assert_eq!(lab.foreign_ids().await, expected, "{checkpoint:?}, {seen_before}");
+        assert_eq!(lab.load(0).snapshot.version, 16);
+        // What was undone stays so, and what is done with its files later is no reason to think otherwise.
+        assert_eq!(lab.load(0).snapshot.doubling, Vec::<i64>::new());
+        let handle = lab
+            .open_with(TableCareSettings {
+                compact_at_files: 2,
+                ..quiet()
+            })
+            .await;
+        compact_by_probes(&lab, &handle).await;
+        handle.close().await;
+        assert_eq!(lab.foreign_ids().await, expected);
+        assert_eq!(lab.load(0).snapshot.doubling, Vec::<i64>::new());
+    }
+}
+
+/// Waits for a compaction.
+async fn compact_by_probes(lab: &Lab, handle: &crate::table::TableHandle) {
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(60);
+    let version = handle.state().borrow().version;
+    while handle.state().borrow().version == version {
+        assert!(tokio::time::Instant::now() < deadline, "no compaction: {:?}", lab.data_files());
+        handle.probe().await.unwrap();
+    }
+}
+
+/// Only entries after the last checkpoint are looked at, so there must be none beyond a rewrite that is not undone.
+#[tokio::test]
+async fn no_checkpoint_goes_beyond_a_rewrite_that_is_not_undone() {
+    let (lab, lines) = rewritten_twice(false).await;
+    lab.write_foreign(14, &lines);
+    let often = TableCareSettings {
+        checkpoint_every_commits: 1,
+        ..quiet()
+    };
+    let mut table = lab.load(0);
+    crate::table::doubled::recall(&lab.files(), &mut table).unwrap();
+    assert_eq!(table.snapshot.doubling, [14]);
+    assert!(crate::table::care::CareJob::due(&table, &often, |kind| kind == CareKind::Checkpoint).is_none());
+    let handle = lab.open_with(often).await;
+    move_position(&handle, 112..=113).await;
+    lab.wait_for_checkpoint(&handle, 15).await;
+    handle.close().await;
+    assert_eq!(lab.foreign_ids().await, (100..112).collect::<Vec<_>>());
+}
+
+/// A restart is no way around it: the stream stays stopped until the change is undone.
+#[tokio::test]
+async fn a_change_of_rows_that_were_compacted_still_stops_the_stream_after_a_restart() {
+    for checkpoint in [None, Some(12)] {
+        let (lab, lines) = rewritten_twice(true).await;
+        if let Some(version) = checkpoint {
+            lab.checkpoint(version, 0);
+        }
+        lab.write_foreign(14, &lines);
+        let error = lab.warehouse.open_table(&lab.name, UID, quiet()).await.err().unwrap();
+        assert!(
+            matches!(&error, TableError::Altered { what, .. } if what.contains("TO VERSION AS OF 13")),
+            "{error}"
+        );
+        // It can still be looked at, and deleted.
+        assert_eq!(lab.warehouse.read_state(&lab.name, UID).await.unwrap().version, 14);
+        lab.warehouse.trash(&lab.name, UID).await.unwrap();
+    }
+}
+
+/// Nothing is put back that is not there any more.
+#[tokio::test]
+async fn a_rewrite_whose_inputs_were_vacuumed_is_not_undone_but_said() {
+    let (lab, lines) = rewritten_twice(false).await;
+    let last = lab.entry(12).into_iter().find_map(|action| action.add).unwrap();
+    std::fs::remove_file(lab.path().join(&last.path)).unwrap();
+    lab.write_foreign(14, &lines);
+    let handle = lab.open().await;
+    let error = handle.append(append(112..114)).await.unwrap_err();
+    assert!(matches!(error, TableError::Altered { .. }), "{error}");
+    handle.close().await;
+    assert!(!lab.entry_path(15).exists());
 }
