@@ -9,8 +9,8 @@
 )]
 
 mod bad_input;
-mod bounds;
 mod bench;
+mod bounds;
 mod care;
 mod care_lab;
 mod care_spark;
