@@ -10,9 +10,16 @@ use serde::Deserialize;
 
 use crate::duration;
 
+/// A build for tests says that it is one: what is tested must be what was meant to be tested.
+const VERSION: &str = if stream_pipeline::failpoint::ENABLED {
+    concat!(env!("CARGO_PKG_VERSION"), " (failpoints)")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
+
 /// Runs streams from Apache Kafka into Delta tables.
 #[derive(Debug, Parser)]
-#[command(name = "featurestore-agent", version, about)]
+#[command(name = "featurestore-agent", version = VERSION, about)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Once;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
@@ -12,9 +13,9 @@ use std::time::Duration;
 use crate::api::Api;
 use crate::disk::SmallDisk;
 use crate::failpoints::Failpoints;
-use crate::limits::{AGENT_READY, AGENT_STOP};
+use crate::limits::{AGENT_READY, AGENT_STOP, SHORT_COMMAND};
 use crate::paths::{binary, discard, fresh_folder};
-use crate::spawn::{signal, spawn};
+use crate::spawn::{output, signal, spawn};
 use crate::wait::wait_until;
 
 /// What the agent prints, once, when it listens.
@@ -121,9 +122,11 @@ impl Agent {
         copy
     }
 
-    /// Its points of failure.
+    /// Its points of failure. Fails where it was built as users get it, without them.
     #[must_use]
     pub fn failpoints(&self) -> Failpoints {
+        static ASKED: Once = Once::new();
+        ASKED.call_once(check_that_points_can_act);
         Failpoints::new(self.folder.join("failpoints"))
     }
 
@@ -208,6 +211,20 @@ impl Drop for Agent {
         }
         discard(&self.folder);
     }
+}
+
+fn check_that_points_can_act() {
+    let program = binary("featurestore-agent");
+    let mut command = Command::new(&program);
+    command.arg("--version");
+    let version = output(command, "featurestore-agent --version", SHORT_COMMAND);
+    let version = String::from_utf8_lossy(&version.stdout);
+    assert!(
+        version.contains("(failpoints)"),
+        "{} is a build without points of failure (`{}`); run `make build`",
+        program.display(),
+        version.trim()
+    );
 }
 
 fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>) -> (Child, Receiver<String>) {

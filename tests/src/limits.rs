@@ -6,8 +6,9 @@ use std::time::Duration;
 pub const BROKER_READY: Duration = Duration::from_secs(60);
 /// One administrative request to the broker.
 pub const BROKER_REQUEST: Duration = Duration::from_secs(20);
-/// All outstanding acknowledgements of a producer.
-pub const PRODUCER_FLUSH: Duration = Duration::from_secs(60);
+/// All outstanding acknowledgements of a producer, or the end of its transaction: a broker that was killed may come back meanwhile,
+/// and the client's connection after it.
+pub const PRODUCER_FLUSH: Duration = Duration::from_secs(120);
 /// The agent says that it listens. After a kill it opens its store and nothing more before that line.
 pub const AGENT_READY: Duration = Duration::from_secs(30);
 /// The agent ends 28 s after it was told to, whatever hangs (`STOPPED_WITHIN` of the agent), and some slack.
@@ -20,6 +21,12 @@ pub const STREAM_SETTLES: Duration = Duration::from_secs(60);
 pub const STREAM_CATCHES_UP: Duration = Duration::from_secs(240);
 /// One Terraform command; a create inside it may use its whole default timeout.
 pub const TERRAFORM_COMMAND: Duration = Duration::from_secs(240);
+/// One answer of a script: most take milliseconds, the first of Spark tens of seconds, the verdict on a long crash test minutes.
+pub const SCRIPT_ANSWER: Duration = Duration::from_secs(600);
+/// A program that prints something and ends.
+pub const SHORT_COMMAND: Duration = Duration::from_secs(30);
+/// A part of a benchmark that is a program of its own, with many records.
+pub const BENCHMARK_PART: Duration = Duration::from_secs(3600);
 /// Between two looks at a state that is waited for.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Mounting a small disk, or changing how it is mounted, takes milliseconds.

@@ -3,12 +3,15 @@
 //! so one thread, which lives as long as the process, starts them all.
 #![allow(unsafe_code, reason = "the death signal can only be asked for between fork and exec")]
 
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, id};
+use std::process::{Child, Command, Output, Stdio, id};
 use std::sync::OnceLock;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
+
+use crate::wait::wait_until;
 
 type Order = (Command, Sender<io::Result<Child>>);
 
@@ -48,6 +51,49 @@ pub fn spawn(mut command: Command) -> io::Result<Child> {
     let (answer, outcome) = channel();
     nursery.send((command, answer)).unwrap();
     outcome.recv().unwrap()
+}
+
+/// Runs a process to its end, and returns what it printed. One that is still there when the deadline passes is killed, and
+/// fails the test.
+#[must_use]
+pub fn output(mut command: Command, what: &str, deadline: Duration) -> Output {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut process = Killed(spawn(command).unwrap_or_else(|error| panic!("{what}: {error}")));
+    let stdout = read_aside(process.0.stdout.take().unwrap());
+    let stderr = read_aside(process.0.stderr.take().unwrap());
+    let status = wait_until(&format!("the end of {what}"), deadline, || {
+        process.0.try_wait().unwrap().ok_or("still running")
+    });
+    // What a process started may hold its output open beyond its end.
+    let all = |text: Receiver<Vec<u8>>| {
+        text.recv_timeout(deadline)
+            .unwrap_or_else(|_| panic!("{what} left its output open"))
+    };
+    Output {
+        status,
+        stdout: all(stdout),
+        stderr: all(stderr),
+    }
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Reads to the end in a thread: a process must never block on a full pipe.
+fn read_aside(mut source: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (text, inbox) = channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = source.read_to_end(&mut bytes);
+        let _ = text.send(bytes);
+    });
+    inbox
 }
 
 /// Sends a signal to a child that has not been waited for.

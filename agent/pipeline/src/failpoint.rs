@@ -11,6 +11,9 @@
 //! Before a point acts it writes its name to the file `<file>.hits`. Invariant: a point stands immediately before or after
 //! an effect that others can see, and passing it changes nothing else.
 
+/// Whether the points of this build can act.
+pub const ENABLED: bool = cfg!(feature = "failpoints");
+
 /// Names the file that arms points.
 #[cfg(feature = "failpoints")]
 pub const FILE_VARIABLE: &str = "FEATURESTORE_FAILPOINTS";
