@@ -21,10 +21,15 @@ def session():
         from pyspark.sql import SparkSession
 
         jars = sorted(str(jar) for jar in (pathlib.Path(sys.prefix) / "delta-jars").glob("*.jar"))
+        # The folder of this process, which the harness made for it: Spark would write beside whoever started the tests.
+        folder = os.getcwd()
         settings = {
             "spark.driver.memory": "1g",
+            "spark.local.dir": folder,
+            "spark.sql.warehouse.dir": f"{folder}/spark-warehouse",
             # The quickest start: most of this code runs once.
-            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Duser.timezone=UTC "
+            f'"-Djava.io.tmpdir={folder}"',
             "spark.jars": ",".join(jars),
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",

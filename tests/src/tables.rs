@@ -3,12 +3,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::paths::{repository, test_parts};
+use crate::limits::SCRIPT_ANSWER;
+use crate::paths::{fresh_folder, repository, test_parts};
 use crate::spawn::spawn;
 
 /// The two readers that every claim about rows is checked with.
@@ -18,7 +21,7 @@ pub const READERS: [&str; 2] = ["duckdb", "polars"];
 pub struct Script {
     process: Child,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: Receiver<String>,
 }
 
 impl Script {
@@ -31,14 +34,20 @@ impl Script {
     /// The same with that Python.
     #[must_use]
     pub fn start_with(python: &Path, name: &str) -> Self {
+        // What it leaves lying about is of this run.
+        let folder = fresh_folder(name.trim_end_matches(".py"));
         let mut command = Command::new(python);
         command
+            .current_dir(&folder)
+            .env("TMPDIR", &folder)
             .arg(repository().join("tests/python").join(name))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         let mut process = spawn(command).unwrap_or_else(|error| panic!("start {name}: {error}"));
         let requests = process.stdin.take().unwrap();
-        let answers = BufReader::new(process.stdout.take().unwrap());
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let (lines, answers) = channel();
+        thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
         Self {
             process,
             requests,
@@ -46,14 +55,16 @@ impl Script {
         }
     }
 
-    /// Asks, and waits for the answer.
+    /// Asks, and waits for the answer. A script that gives none is killed: whoever asks it after that fails at once.
     ///
     /// # Errors
     /// What the script met, in its own words.
     pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
         writeln!(self.requests, "{request}").expect("write to the script");
-        let mut line = String::new();
-        self.answers.read_line(&mut line).expect("read from the script");
+        let line = self.answers.recv_timeout(SCRIPT_ANSWER).unwrap_or_else(|error| {
+            let _ = self.process.kill();
+            panic!("no answer to {request} within {SCRIPT_ANSWER:?}: {error}")
+        });
         let answer: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("`{line}`: {error}"));
         match answer.get("error") {
             Some(error) => Err(error.as_str().unwrap_or_default().to_owned()),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::limits::TERRAFORM_COMMAND;
 use crate::paths::{binary, discard, fresh_folder, test_parts};
 use crate::plan::{Diagnostic, Plan, Run};
-use crate::spawn::{signal, spawn};
+use crate::spawn::{output, signal, spawn};
 use crate::wait::wait_until;
 
 /// Terraform says this of every command, because the provider is not installed from a registry.
@@ -66,10 +66,7 @@ impl Workspace {
 
     /// Copies the files of an example.
     pub fn copy_from(&self, example: &Path) {
-        for entry in fs::read_dir(example).unwrap() {
-            let path = entry.unwrap().path();
-            fs::copy(&path, self.folder.join(path.file_name().unwrap())).unwrap();
-        }
+        copy_example(example, &self.folder);
     }
 
     /// `terraform plan`.
@@ -168,9 +165,9 @@ impl Workspace {
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.command(arguments).stderr(Stdio::inherit()).output().expect("run terraform");
-        let text = String::from_utf8_lossy(&output.stdout);
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("terraform {arguments:?}: {error}: {text}"))
+        let output = output(self.command(arguments), &format!("terraform {arguments:?}"), TERRAFORM_COMMAND);
+        let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("terraform {arguments:?}: {error}: {text}\n{errors}"))
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -222,6 +219,17 @@ impl Running {
             command,
             code: status.code(),
             output,
+        }
+    }
+}
+
+/// Copies what belongs to an example, and not what somebody's own `terraform init` and `apply` left there.
+pub fn copy_example(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let extension = path.extension().unwrap_or_default();
+        if path.is_file() && (extension == "tf" || extension == "json") {
+            fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
         }
     }
 }

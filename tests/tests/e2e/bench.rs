@@ -1,20 +1,25 @@
 //! That the benchmark runs and prints its figures, with few records: no figure is looked at.
 
 use std::process::Command;
+use std::time::Duration;
 
 use e2e::paths::binary;
+use e2e::spawn::output;
+
+/// It takes a minute; this is for a machine that runs every other test beside it.
+const BENCH_ENDS: Duration = Duration::from_secs(600);
 
 #[test]
 fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
-    let output = Command::new(binary("bench"))
+    let mut command = Command::new(binary("bench"));
+    command
         .env("BENCH", "throughput,latency,handshake,steady")
         .env("BENCH_RECORDS", "3000")
         .env("BENCH_RATE", "500")
         .env("BENCH_SECONDS", "2")
         .env("BENCH_WARM_UP_SECONDS", "1")
-        .env("STEADY_SECONDS", "3")
-        .output()
-        .unwrap();
+        .env("STEADY_SECONDS", "3");
+    let output = output(command, "the benchmark", BENCH_ENDS);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{text}\n{errors}");
     for row in [

@@ -3,9 +3,10 @@
 use std::fs;
 
 use e2e::kafka::kafka;
-use e2e::paths::repository;
+use e2e::paths::{discard, fresh_folder, repository};
 use e2e::plan::Action;
 use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
+use e2e::terraform::copy_example;
 use e2e::transactions::Transactions;
 use serde_json::{Value, json};
 
@@ -58,4 +59,25 @@ fn every_example_is_one_that_a_test_applies() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     assert_eq!(examples, ["quickstart"]);
+}
+
+#[test]
+fn what_somebody_left_in_an_example_is_not_part_of_it() {
+    let (example, copy) = (fresh_folder("example"), fresh_folder("copy"));
+    for name in [
+        "main.tf",
+        "transaction.schema.json",
+        "terraform.tfstate",
+        ".terraform.lock.hcl",
+        "tfplan",
+    ] {
+        fs::write(example.join(name), "").unwrap();
+    }
+    fs::create_dir(example.join(".terraform")).unwrap();
+    copy_example(&example, &copy);
+    let mut names: Vec<_> = fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["main.tf", "transaction.schema.json"]);
+    discard(&example);
+    discard(&copy);
 }

@@ -5,7 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use e2e::kafka::kafka;
+use e2e::limits::BENCHMARK_PART;
 use e2e::paths::{discard, fresh_folder, repository, test_parts};
+use e2e::spawn::output;
 use serde_json::Value;
 
 use crate::scene::setting;
@@ -34,14 +36,14 @@ fn spark(content: Content) -> (Figure, Figure) {
     let folder = fresh_folder("spark");
     let python = &test_parts().spark;
     let home = python.ancestors().nth(2).expect("Spark's folder holds bin/python");
-    let output = Command::new(python)
+    let mut command = Command::new(python);
+    command
         .arg(repository().join("tests/python/spark_ingest.py"))
         .arg(kafka().bootstrap())
         .arg(TOPIC)
         .arg(&folder)
-        .arg(home.join("delta-jars"))
-        .output()
-        .unwrap();
+        .arg(home.join("delta-jars"));
+    let output = output(command, "Spark", BENCHMARK_PART);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     discard(&folder);
     let text = String::from_utf8(output.stdout).unwrap();

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use e2e::agent::Agent;
 use e2e::config::TABLE_NAME;
 use e2e::kafka::{client_config, kafka};
+use e2e::limits::BENCHMARK_PART;
 use e2e::paths::{repository, test_parts};
 use e2e::producer::RecordingProducer;
-use e2e::spawn::{cpu_seconds, peak_memory_mib};
+use e2e::spawn::{cpu_seconds, output, peak_memory_mib};
 use e2e::transactions::Transactions;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
@@ -148,12 +149,12 @@ fn consume_alone(content: Content) -> Figure {
 
 /// The same rows in the same batches, written to Parquet by software that is not ours.
 fn write_alone(agent: &Agent) -> Figure {
-    let output = Command::new(&test_parts().python)
+    let mut command = Command::new(&test_parts().python);
+    command
         .arg(repository().join("tests/python/write_alone.py"))
         .arg(agent.table(TABLE_NAME))
-        .arg(agent.warehouse().join("written-alone"))
-        .output()
-        .unwrap();
+        .arg(agent.warehouse().join("written-alone"));
+    let output = output(command, "Polars", BENCHMARK_PART);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
     let figures: Vec<f64> = text.split_whitespace().map(|figure| figure.parse().unwrap()).collect();
