@@ -1,7 +1,10 @@
 //! The agent with a Kafka broker inside, for trying the product out on one machine. What the broker is lives in
 //! `stream_pipeline::demo`. Invariant: it never touches the data of an agent that is meant to last.
 
-use std::path::Path;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher, RandomState};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use stream_pipeline::demo;
@@ -13,7 +16,11 @@ use crate::serve::{self, Ended, announce};
 
 /// Runs broker and agent until SIGTERM or SIGINT.
 pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<Ended> {
-    let config = Config::load(&settings(arguments))?;
+    let folder = match &arguments.data_dir {
+        Some(folder) => folder.clone(),
+        None => own_folder(&std::env::temp_dir())?,
+    };
+    let config = Config::load(&settings(arguments, folder))?;
     check_is_new(&config.data_dir)?;
     let broker = demo::start()?;
     announce(&format!(
@@ -23,15 +30,26 @@ pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<Ended> {
         demo::PARTITIONS,
         config.data_dir.display()
     ))?;
+    let data_dir = config.data_dir.clone();
     // Ends before the broker does, which is dropped after it: no pipeline sees its source go away.
-    serve::run(config)
+    let ended = serve::run(config)?;
+    announce(&format!("demo: the data stays in {} until you remove it", data_dir.display()))?;
+    Ok(ended)
 }
 
-/// Serves this machine only, out of a folder of its own.
-fn settings(arguments: DemoArguments) -> ServeArguments {
-    let own_folder = || std::env::temp_dir().join(format!("featurestore-demo-{}", std::process::id()));
+/// A folder that nobody else has made, reads or can guess: the one for temporary files is everybody's.
+fn own_folder(parent: &Path) -> anyhow::Result<PathBuf> {
+    // The keys of a hasher are what the standard library has of chance.
+    let folder = parent.join(format!("featurestore-demo-{:016x}", RandomState::new().hash_one("folder")));
+    let made = DirBuilder::new().mode(0o700).create(&folder);
+    made.with_context(|| format!("cannot make the data folder {}; name one with --data-dir", folder.display()))?;
+    Ok(folder)
+}
+
+/// Serves this machine only, out of that folder.
+fn settings(arguments: DemoArguments, folder: PathBuf) -> ServeArguments {
     ServeArguments {
-        data_dir: Some(arguments.data_dir.unwrap_or_else(own_folder)),
+        data_dir: Some(folder),
         listen: arguments.listen,
         log_level: arguments.log_level,
         insecure_local: Some(true),
@@ -56,6 +74,8 @@ fn check_is_new(folder: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -75,14 +95,21 @@ mod tests {
 
     #[test]
     fn a_demo_is_local_and_keeps_everything_in_its_own_folder() {
-        let config = Config::load(&settings(DemoArguments::default())).unwrap();
+        let config = Config::load(&settings(DemoArguments::default(), "/d".into())).unwrap();
         assert!(config.insecure_local && config.listen.ip().is_loopback());
-        assert!(config.data_dir.starts_with(std::env::temp_dir()));
+        assert_eq!(config.data_dir, Path::new("/d"));
         assert!(Path::new(&config.warehouse).starts_with(&config.data_dir));
-        let named = settings(DemoArguments {
-            data_dir: Some("/d".into()),
-            ..DemoArguments::default()
-        });
-        assert_eq!(named.data_dir, Some("/d".into()));
+    }
+
+    #[test]
+    fn a_folder_of_a_demo_is_new_and_its_users_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let folders = [own_folder(parent.path()).unwrap(), own_folder(parent.path()).unwrap()];
+        assert_ne!(folders[0], folders[1]);
+        for folder in folders {
+            assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        }
+        let error = own_folder(&parent.path().join("absent")).unwrap_err();
+        assert!(format!("{error:#}").contains("--data-dir"), "{error:#}");
     }
 }

@@ -31,11 +31,11 @@ pub(crate) fn print_commands(folder: &Folder, terraform: &Path) {
     let program = std::env::current_exe().unwrap();
     let binaries = program.parent().unwrap().display();
     println!(
-        "\nTo go on by hand, in one terminal (it prints the broker's address and its data folder; Ctrl-C ends it):
+        "\nTo go on by hand, in one terminal (it prints the broker's address and its data folder, which stays; Ctrl-C ends it):
 
     {binaries}/featurestore-agent demo
 
-and in another one:
+and in another one (the next demonstration removes this workspace, so destroy first):
 
     cd {workspace}
     export TF_CLI_CONFIG_FILE={settings}

@@ -1,14 +1,19 @@
 //! The demonstration's folder: a copy of the example, a mirror with the provider of this build, Terraform's settings, the
-//! agent's data. Made new by every run and left behind for going on by hand. Invariant: one run at a time has it.
+//! agent's data. Made new by every run and left behind for going on by hand. Invariant: one run at a time has it, and nothing
+//! is removed but what a run before left in a folder of its own.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use e2e::paths::{binary, repository};
+use e2e::terraform::copy_example;
 
 /// Where Terraform and `OpenTofu` look for a provider that names no host.
 const REGISTRIES: [&str; 2] = ["registry.terraform.io", "registry.opentofu.org"];
 const PROVIDER: &str = "terraform-provider-featurestore";
+/// Says whose the folder is. It comes first and never goes, so that a run that was killed leaves it too.
+const MARKER: &str = ".featurestore-demo";
 pub(crate) const SCHEMA_FILE: &str = "transaction.schema.json";
 
 /// A folder, held against other runs.
@@ -21,17 +26,16 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes the folder anew.
     pub(crate) fn make(root: &Path) -> Self {
-        fs::create_dir_all(root.parent().unwrap()).unwrap();
-        let lock = File::create(root.with_extension("lock")).unwrap();
-        assert!(
-            lock.try_lock().is_ok(),
-            "another demonstration runs in {}; wait for its end, or name another folder with --folder",
-            root.display()
-        );
-        if root.exists() {
-            fs::remove_dir_all(root).unwrap();
+        let lock = claim(root);
+        for entry in fs::read_dir(root).unwrap() {
+            let path = entry.unwrap().path();
+            // A link is removed, never followed.
+            if path.symlink_metadata().unwrap().is_dir() {
+                fs::remove_dir_all(path).unwrap();
+            } else if !path.ends_with(MARKER) {
+                fs::remove_file(path).unwrap();
+            }
         }
-        fs::create_dir_all(root).unwrap();
         let folder = Self {
             root: root.canonicalize().unwrap(),
             _lock: lock,
@@ -73,14 +77,7 @@ impl Folder {
 
     fn copy_example(&self) {
         fs::create_dir_all(self.workspace()).unwrap();
-        for entry in fs::read_dir(repository().join("examples/quickstart")).unwrap() {
-            let path = entry.unwrap().path();
-            // What a newcomer's own `terraform init` left there is not part of the example.
-            let extension = path.extension().unwrap_or_default();
-            if path.is_file() && (extension == "tf" || extension == "json") {
-                fs::copy(&path, self.workspace().join(path.file_name().unwrap())).unwrap();
-            }
-        }
+        copy_example(&repository().join("examples/quickstart"), &self.workspace());
     }
 
     fn install_provider(&self) {
@@ -98,6 +95,27 @@ impl Folder {
         let settings = format!("provider_installation {{\n  filesystem_mirror {{\n    path = {mirror:?}\n  }}\n}}\n");
         fs::write(self.cli_configuration(), settings).unwrap();
     }
+}
+
+/// Takes a folder that is empty, or that an earlier run had.
+fn claim(root: &Path) -> File {
+    fs::create_dir_all(root).unwrap_or_else(|error| panic!("{}: {error}", root.display()));
+    let marker = root.join(MARKER);
+    assert!(
+        marker.is_file() || fs::read_dir(root).unwrap().next().is_none(),
+        "{} holds files that are not of a demonstration, which would remove them; name a new folder with --folder",
+        root.display()
+    );
+    let mut lock = File::options().create(true).append(true).open(&marker).unwrap();
+    assert!(
+        lock.try_lock().is_ok(),
+        "another demonstration runs in {}; wait for its end, or name another folder with --folder",
+        root.display()
+    );
+    if lock.metadata().unwrap().len() == 0 {
+        writeln!(lock, "The next `demo` in this folder removes everything that is in it.").unwrap();
+    }
+    lock
 }
 
 /// As Terraform names it.
