@@ -8,14 +8,20 @@ source "$(dirname "$0")/lib.sh"
 mkdir -p "$FEATURESTORE_CACHE"
 # Two runs at once would write the same folders.
 exec 9>"$FEATURESTORE_CACHE/setup.lock"
-flock 9
+if ! flock -n 9; then
+    say "waiting for another set-up, which has $FEATURESTORE_CACHE/setup.lock"
+    flock 9
+fi
 
 terraform=$("$REPOSITORY/scripts/terraform.sh")
 
 # By far the largest download: it goes on beside the others.
 say "Spark"
-"$REPOSITORY/scripts/spark/setup.sh" >"$FEATURESTORE_CACHE/spark-setup.log" &
+# A process group of its own, so that Maven and pip end with it when something else fails. They keep the lock: after a
+# `kill -9` of this script they still write.
+setsid "$REPOSITORY/scripts/spark/setup.sh" >"$FEATURESTORE_CACHE/spark-setup.log" &
 spark=$!
+trap 'kill -- "-$spark" 2>/dev/null || true' EXIT
 
 say "Kafka"
 kafka_home=$("$REPOSITORY/scripts/kafka/setup.sh" | tee /dev/stderr | tail -n 1)
@@ -33,6 +39,7 @@ if [ ! -f "$python_home/ready" ]; then
 fi
 
 wait "$spark" || fail "Spark could not be prepared; see above"
+trap - EXIT
 spark_home=$(tail -n 1 "$FEATURESTORE_CACHE/spark-setup.log")
 
 parts=$FEATURESTORE_CACHE/test-parts
