@@ -86,9 +86,11 @@ impl Committer {
                 }
                 table.files_stale |= table.snapshot.small_files.want_reading();
             }
-            CareResult::Unreadable { input, error } => {
-                table.snapshot.small_files.set_aside(&input.path);
-                self.care.failed(&self.files, CareKind::Compact, &error);
+            CareResult::Unreadable(inputs) => {
+                for (input, error) in inputs {
+                    table.snapshot.small_files.set_aside(&input.path);
+                    self.care.failed(&self.files, CareKind::Compact, &error);
+                }
             }
             CareResult::Swept => self.care.swept(),
             CareResult::Stopped => {}

@@ -19,6 +19,8 @@ use super::{TableError, clock};
 
 /// How the names of our data files begin: only such files can be orphans of ours.
 pub(super) const DATA_FILE_PREFIX: &str = "fs-";
+/// What follows if compaction wrote them.
+const COMPACTED_INFIX: &str = "compacted-";
 /// How they end.
 pub(super) const DATA_FILE_SUFFIX: &str = ".parquet";
 
@@ -70,9 +72,10 @@ fn finished_twice() -> io::Error {
     io::Error::other("a finished file was written to")
 }
 
-/// The name of a new data file.
-pub(super) fn new_name() -> String {
-    format!("{DATA_FILE_PREFIX}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4())
+/// The name of a new data file; it says whether its rows were in the table before.
+pub(super) fn new_name(data_change: bool) -> String {
+    let kind = if data_change { "" } else { COMPACTED_INFIX };
+    format!("{DATA_FILE_PREFIX}{kind}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4())
 }
 
 impl Write for Output {
@@ -131,7 +134,7 @@ impl<'a> DataFileWriter<'a> {
     }
 
     fn open_file(&self, first: &RecordBatch) -> Result<OpenFile, TableError> {
-        let name = new_name();
+        let name = new_name(self.data_change);
         let file = self.files.create(&name)?;
         // Arrow's own schema is left out: readers of Delta tables go by the table's.
         let options = ArrowWriterOptions::new()

@@ -39,9 +39,25 @@ impl Compaction {
     /// Writes the new files.
     pub(super) fn run(self, files: &TableFiles, leave: &Leave) -> Result<CareResult, TableError> {
         let arrow = schema::arrow_schema(&self.columns);
+        // All of them before anything is written: one bad file must not cost the work on the others, and a hundred of them not a
+        // hundred jobs.
+        let mut unreadable = Vec::new();
+        for input in &self.inputs {
+            files.expect_wanted(leave)?;
+            if let Err(error) = opened(files, input)? {
+                unreadable.push((input.clone(), error));
+            }
+        }
+        if !unreadable.is_empty() {
+            // A folder that is another table's by now lacks our files: that is not the files' fault.
+            files.expect_wanted(leave)?;
+            return Ok(CareResult::Unreadable(unreadable));
+        }
         files.pass(Point::CompactBeforeFiles)?;
         if let Some(outputs) = copy_groups(files, &self, &arrow, leave)? {
-            files.pass(Point::CompactAfterFiles).inspect_err(|_| delete_files(files, &outputs))?;
+            files
+                .pass(Point::CompactAfterFiles)
+                .inspect_err(|_| delete_files(files, &outputs))?;
             return Ok(CareResult::Compacted {
                 inputs: self.inputs,
                 outputs,
@@ -59,17 +75,15 @@ impl Compaction {
             match copy_rows(files, input, &arrow, &mut writer, leave)? {
                 Copied::All => {}
                 Copied::Unreadable(error) => {
-                    // A folder that is another table's by now lacks our files: that is not the file's fault.
                     files.expect_wanted(leave)?;
-                    return Ok(CareResult::Unreadable {
-                        input: input.clone(),
-                        error,
-                    });
+                    return Ok(CareResult::Unreadable(vec![(input.clone(), error)]));
                 }
             }
         }
         let outputs = writer.finish()?;
-        files.pass(Point::CompactAfterFiles).inspect_err(|_| delete_files(files, &outputs))?;
+        files
+            .pass(Point::CompactAfterFiles)
+            .inspect_err(|_| delete_files(files, &outputs))?;
         Ok(CareResult::Compacted {
             inputs: self.inputs,
             outputs,
@@ -151,19 +165,10 @@ fn copy_rows(
     writer: &mut DataFileWriter<'_>,
     leave: &Leave,
 ) -> Result<Copied, TableError> {
-    let unreadable = |why: &dyn std::fmt::Display| {
-        let message = format!("`{}` stays as it is until the table is opened again: {why}", input.path);
-        Ok(Copied::Unreadable(files.failed("compacting files", message)))
-    };
-    let Some(path) = data_path::inside_table(&input.path) else {
-        return unreadable(&"it lies outside of the table");
-    };
-    let Some(source) = files.open(&path)? else {
-        return unreadable(&"it is not there");
-    };
-    let reader = match reader(source) {
+    let unreadable = |why: &dyn std::fmt::Display| Ok(Copied::Unreadable(left_alone(files, input, why)));
+    let reader = match opened(files, input)? {
         Ok(reader) => reader,
-        Err(error) => return unreadable(&error),
+        Err(error) => return Ok(Copied::Unreadable(error)),
     };
     let mut rows = 0;
     for batch in reader {
@@ -185,16 +190,39 @@ fn copy_rows(
     Ok(Copied::All)
 }
 
-fn reader(source: ParquetSource) -> Result<ParquetRecordBatchReader, ParquetError> {
+/// Opens an input; inside, what stands against it without a look at its rows.
+fn opened(files: &TableFiles, input: &SmallFile) -> Result<Result<ParquetRecordBatchReader, TableError>, TableError> {
+    let unreadable = |why: &dyn std::fmt::Display| Ok(Err(left_alone(files, input, why)));
+    let Some(path) = data_path::inside_table(&input.path) else {
+        return unreadable(&"it lies outside of the table");
+    };
+    let Some(source) = files.open(&path)? else {
+        return unreadable(&"it is not there");
+    };
+    match reader(source) {
+        Ok((_, rows)) if rows != input.rows => unreadable(&format!("it has {rows} rows, and the log says {}", input.rows)),
+        Ok((reader, _)) => Ok(Ok(reader)),
+        Err(error) => unreadable(&error),
+    }
+}
+
+fn left_alone(files: &TableFiles, input: &SmallFile, why: &dyn std::fmt::Display) -> TableError {
+    let message = format!("`{}` stays as it is until the table is opened again: {why}", input.path);
+    files.failed("compacting files", message)
+}
+
+/// A reader and the number of its rows.
+fn reader(source: ParquetSource) -> Result<(ParquetRecordBatchReader, i64), ParquetError> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let mut metadata = ArrowReaderMetadata::load(&source, options.clone())?;
     if let Some(schema) = int96_as_microseconds(&metadata) {
         metadata = ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), options.with_schema(schema))?;
     }
-    let rows = batch_rows(metadata.metadata());
-    ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata)
-        .with_batch_size(rows)
-        .build()
+    let (rows, at_once) = (metadata.metadata().file_metadata().num_rows(), batch_rows(metadata.metadata()));
+    let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(source, metadata)
+        .with_batch_size(at_once)
+        .build()?;
+    Ok((reader, rows))
 }
 
 /// The file's schema with its INT96 timestamps in microseconds, if it has any. Spark writes timestamps so unless told otherwise,

@@ -142,7 +142,7 @@ impl Copy<'_> {
     }
 
     fn open_file(&self) -> Result<Result<Open, ParquetError>, TableError> {
-        let name = new_name();
+        let name = new_name(false);
         let file = Output::new(self.files.create(&name)?);
         let properties = Arc::new(WriterProperties::default());
         Ok(

@@ -49,8 +49,8 @@ pub(super) enum CareResult {
     Checkpointed(CheckpointSize),
     /// The files `outputs` hold the rows of `inputs`; a commit must say so.
     Compacted { inputs: Vec<SmallFile>, outputs: Vec<Add> },
-    /// A file could not be compacted, whatever the others are like: the next compaction goes on without it.
-    Unreadable { input: SmallFile, error: TableError },
+    /// Files that could not be compacted, whatever the others are like: the next compaction goes on without them.
+    Unreadable(Vec<(SmallFile, TableError)>),
     /// What was expired is gone.
     Swept,
     /// It was asked to stop.

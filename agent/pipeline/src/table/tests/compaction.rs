@@ -10,7 +10,7 @@ use stream_spec::types::{DataType, Field};
 
 use super::care_steps::{append_one_by_one, compaction_of_ten, run, settings_of_ten, wait_until};
 use super::faulty_store::FaultyStore;
-use super::support::{Lab, UID, at, switch};
+use super::support::{Lab, UID, append, at, switch};
 use crate::table::care::compaction::commit_compaction;
 use crate::table::care::{CareJob, CareKind, CareResult};
 use crate::table::commit::probe;
@@ -158,9 +158,10 @@ async fn a_file_that_cannot_be_read_is_left_out_and_the_others_are_compacted() {
     let (lab, mut table, job) = compaction_of_ten().await;
     let bad = lab.entry(3).into_iter().find_map(|action| action.add).unwrap();
     std::fs::write(lab.path().join(&bad.path), "damaged").unwrap();
-    let CareResult::Unreadable { input, error } = run(&lab, job) else {
+    let CareResult::Unreadable(found) = run(&lab, job) else {
         panic!("the file should be unreadable")
     };
+    let [(input, error)] = &found[..] else { panic!("{found:?}") };
     assert_eq!(input.path, bad.path);
     assert!(error.to_string().contains(&bad.path), "{error}");
     table.snapshot.small_files.set_aside(&input.path);
@@ -183,6 +184,27 @@ async fn a_file_that_cannot_be_read_is_left_out_and_the_others_are_compacted() {
     commit_compaction(&lab.files(), &mut table, &inputs, outputs).unwrap();
     let state = lab.warehouse.read_state(&lab.name, UID).await.unwrap();
     assert_eq!((state.totals.files, state.totals.rows), (2, 9));
+}
+
+/// Each of them on its own would cost a job and its rest.
+#[tokio::test]
+async fn all_files_that_cannot_be_compacted_are_found_before_anything_is_written() {
+    let (lab, _, job) = compaction_of_ten().await;
+    let path_of = |version| lab.entry(version).into_iter().find_map(|action| action.add).unwrap().path;
+    std::fs::remove_file(lab.path().join(path_of(2))).unwrap();
+    std::fs::write(lab.path().join(path_of(5)), "damaged").unwrap();
+    // One row in the log, and two in the file.
+    let handle = lab.open().await;
+    handle.append(append(110..112)).await.unwrap();
+    handle.close().await;
+    std::fs::copy(lab.path().join(path_of(11)), lab.path().join(path_of(9))).unwrap();
+    let before = lab.data_files();
+    let CareResult::Unreadable(found) = run(&lab, job) else {
+        panic!("files should be unreadable")
+    };
+    let found: Vec<&str> = found.iter().map(|(input, _)| input.path.as_str()).collect();
+    assert_eq!(found, [path_of(2), path_of(5), path_of(9)]);
+    assert_eq!(lab.data_files(), before);
 }
 
 /// As Spark's ANALYZE does it: the same file again with other statistics, without a removal.
