@@ -120,6 +120,18 @@ impl Scene {
         })
     }
 
+    /// Waits until the table has more rows than that.
+    pub(crate) fn await_rows_beyond(&self, rows: usize) {
+        wait_until(&format!("more than {rows} rows"), STREAM_SETTLES, || {
+            let found = self.status()?.table.unwrap_or_default().rows;
+            if usize::try_from(found).is_ok_and(|found| found > rows) {
+                Ok(())
+            } else {
+                Err(format!("{found} rows"))
+            }
+        });
+    }
+
     /// Waits until every partition was read to its end.
     pub(crate) fn await_no_lag(&self) {
         wait_until("no partition lags behind", STREAM_SETTLES, || {
