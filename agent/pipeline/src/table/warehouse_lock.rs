@@ -13,6 +13,9 @@ use super::store::{FileLock, LockOutcome, TableStore};
 /// The file in the root. Names of catalogs do not start so.
 pub(super) const LOCK: &str = "_featurestore_lock";
 
+/// A holder whose words are not there: it has not come to write them, or cannot.
+const UNNAMED: &str = "one that is just starting, or that could not say who it is";
+
 /// Why a warehouse is not ours.
 #[derive(Debug)]
 pub(super) enum NotHeld {
@@ -27,6 +30,8 @@ pub(super) enum NotHeld {
 pub(super) struct WarehouseLock {
     store: Arc<dyn TableStore>,
     wanted: Arc<AtomicBool>,
+    /// Somebody was told that it cannot be had here.
+    said_missing: Arc<AtomicBool>,
     held: Arc<Mutex<Option<Box<dyn FileLock>>>>,
 }
 
@@ -36,6 +41,7 @@ impl WarehouseLock {
         Self {
             store,
             wanted: Arc::default(),
+            said_missing: Arc::default(),
             held: Arc::default(),
         }
     }
@@ -60,14 +66,17 @@ impl WarehouseLock {
         *held = None;
         match self.store.lock(LOCK, who().as_bytes()).map_err(NotHeld::Failed)? {
             LockOutcome::Held(lock) => {
+                self.said_missing.store(false, Ordering::Relaxed);
                 *held = Some(lock);
                 Ok(())
             }
-            LockOutcome::HeldByAnother(holder) if holder.trim().is_empty() => Err(NotHeld::ByAnother("one that is just starting".into())),
+            LockOutcome::HeldByAnother(holder) if holder.trim().is_empty() => Err(NotHeld::ByAnother(UNNAMED.into())),
             LockOutcome::HeldByAnother(holder) => Err(NotHeld::ByAnother(holder.trim().to_owned())),
             LockOutcome::Unsupported(error) => {
-                tracing::warn!(%error, "the warehouse's file system has no locks: see to it that no other agent uses it");
-                self.wanted.store(false, Ordering::Relaxed);
+                // Tried again at the next step: a lock daemon comes back, a disk becomes writable.
+                if !self.said_missing.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(%error, "the warehouse cannot be locked: see to it that no other agent uses it");
+                }
                 Ok(())
             }
         }

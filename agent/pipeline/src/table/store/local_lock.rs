@@ -1,6 +1,7 @@
 //! A lock on a local file, by `flock`: it goes with the process that holds it, at the latest when that ends.
 //!
-//! Invariant: what is held is a lock on the file that has the name now, or `is_in_place` says that it is not.
+//! Invariant: what is held is a lock on the file that has the name now, or `is_in_place` says that it is not. The text in it is
+//! for people, and the lock holds also where it cannot be written: on a disk that is full, or read-only.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,7 +28,11 @@ struct LocalLock {
 pub(super) fn lock(path: PathBuf, holder: &[u8]) -> io::Result<LockOutcome> {
     for _ in 0..LOCK_ATTEMPTS_MAX {
         // Not open for writing where that can be: it would keep people from making the disk read-only.
-        let mut file = open(&path, OFlags::RDONLY)?;
+        let mut file = match open(&path, OFlags::RDONLY) {
+            Ok(file) => file,
+            Err(error) if cannot_be_made(&error) => return Ok(LockOutcome::Unsupported(error)),
+            Err(error) => return Err(error),
+        };
         let mut locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         if locked == Err(Errno::BADF) {
             // Network file systems lock only what is open for writing.
@@ -36,7 +41,7 @@ pub(super) fn lock(path: PathBuf, holder: &[u8]) -> io::Result<LockOutcome> {
         }
         match locked {
             Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => return Ok(LockOutcome::HeldByAnother(text_of(&mut file)?)),
+            Err(Errno::WOULDBLOCK) => return Ok(LockOutcome::HeldByAnother(text_of(&mut file).unwrap_or_default())),
             Err(error @ (Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL)) => {
                 return Ok(LockOutcome::Unsupported(error.into()));
             }
@@ -45,13 +50,19 @@ pub(super) fn lock(path: PathBuf, holder: &[u8]) -> io::Result<LockOutcome> {
         let lock = LocalLock { path: path.clone(), file };
         // Someone may have removed the file between the two calls: then a lock on it keeps nobody out.
         if lock.is_in_place()? {
-            let words = open(&lock.path, OFlags::RDWR)?;
-            words.set_len(0)?;
-            words.write_all_at(holder, 0)?;
+            if let Err(error) = say_in(&path, holder) {
+                tracing::warn!(%error, path = %path.display(), "the warehouse is locked, but who has it cannot be written down");
+            }
             return Ok(LockOutcome::Held(Box::new(lock)));
         }
     }
     Err(io::Error::other(format!("`{}` is removed again and again", path.display())))
+}
+
+fn say_in(path: &Path, holder: &[u8]) -> io::Result<()> {
+    let words = open(path, OFlags::RDWR)?;
+    words.set_len(0)?;
+    words.write_all_at(holder, 0)
 }
 
 impl FileLock for LocalLock {
@@ -72,6 +83,14 @@ fn open(path: &Path, access: OFlags) -> io::Result<File> {
         access | OFlags::CREATE | OFlags::CLOEXEC,
         MODE,
     )?))
+}
+
+/// Whether a disk has no file yet and takes none: it can be read, and what it holds can be deleted, all the same.
+fn cannot_be_made(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+    )
 }
 
 fn is_missing(error: &io::Error) -> bool {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -30,6 +31,7 @@ pub(super) struct FaultyStore {
     failing_lists: AtomicUsize,
     failing_syncs: AtomicUsize,
     lockless: AtomicBool,
+    creates_gate: Mutex<Option<Receiver<()>>>,
     reads: AtomicUsize,
     opens: AtomicUsize,
     unsynced: bool,
@@ -55,6 +57,7 @@ impl FaultyStore {
             failing_lists: AtomicUsize::new(0),
             failing_syncs: AtomicUsize::new(0),
             lockless: AtomicBool::new(false),
+            creates_gate: Mutex::default(),
             reads: AtomicUsize::new(0),
             opens: AtomicUsize::new(0),
         }
@@ -83,8 +86,19 @@ impl FaultyStore {
         self.failing_syncs.store(count, Ordering::SeqCst);
     }
 
+    /// The next file to be created hangs until the answer is dropped.
+    pub(super) fn hang_next_create(&self) -> Sender<()> {
+        let (gate, waits) = channel();
+        *self.creates_gate.lock().unwrap() = Some(waits);
+        gate
+    }
+
     pub(super) fn take_locks_away(&self) {
         self.lockless.store(true, Ordering::SeqCst);
+    }
+
+    pub(super) fn give_locks_back(&self) {
+        self.lockless.store(false, Ordering::SeqCst);
     }
 
     /// Files read since the last call.
@@ -122,6 +136,10 @@ impl TableStore for FaultyStore {
     }
 
     fn create(&self, path: &str) -> io::Result<Box<dyn NewFile>> {
+        let gate = self.creates_gate.lock().unwrap().take();
+        if let Some(gate) = gate {
+            let _opened_by_dropping = gate.recv();
+        }
         if Self::count_down(&self.failing_creates) {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }

@@ -1,6 +1,9 @@
 //! The warehouse's lock: one agent at a time, whoever comes second is told who has it, and a restart waits for nothing.
 
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
+
+use rustix::fs::{MemfdFlags, SealFlags};
 
 use super::faulty_store::FaultyStore;
 use super::support::{Lab, UID, append, at, quiet};
@@ -115,4 +118,36 @@ async fn a_file_system_without_locks_is_used_all_the_same() {
     handle.close().await;
     other.close().await;
     assert_eq!(lab.foreign_ids().await, (100..103).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_lock_that_could_not_be_had_for_a_while_is_taken_by_the_next_step() {
+    let lab = Lab::with_table().await;
+    let store = FaultyStore::new(lab.local_store());
+    store.take_locks_away();
+    let agent = Warehouse::with_store(Arc::clone(&store) as _, None);
+    agent.keep_others_out().await.unwrap();
+    agent.read_state(&lab.name, UID).await.unwrap();
+    store.give_locks_back();
+    agent.read_state(&lab.name, UID).await.unwrap();
+    expect_in_use(elsewhere(&lab, None).keep_others_out().await);
+}
+
+#[tokio::test]
+async fn a_lock_holds_also_where_nobody_can_write_down_who_has_it() {
+    let lab = Lab::with_table().await;
+    // A file that may be opened for writing and takes no byte, as on a disk that is full, also for root.
+    let sealed = rustix::fs::memfd_create("lock", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+    rustix::fs::fcntl_add_seals(&sealed, SealFlags::WRITE | SealFlags::GROW).unwrap();
+    let file = lab.folder.path().join(LOCK);
+    std::os::unix::fs::symlink(format!("/proc/{}/fd/{}", std::process::id(), sealed.as_raw_fd()), &file).unwrap();
+    lab.warehouse.keep_others_out().await.unwrap();
+    lab.warehouse.trash(&lab.name, UID).await.unwrap();
+    let purged = lab.warehouse.purge_trash(std::time::Duration::ZERO).await.unwrap();
+    assert_eq!(purged, [UID], "space can be made");
+    let Err(TableError::InUse { holder, .. }) = elsewhere(&lab, None).keep_others_out().await else {
+        panic!("the warehouse is used by two")
+    };
+    assert!(holder.contains("could not say who it is"), "{holder}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"");
 }
