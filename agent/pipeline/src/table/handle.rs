@@ -3,6 +3,8 @@
 //! The handle encodes rows into data files in the caller's task; every commit is the committer's. Invariant: when a call
 //! returns an error, nothing of it is in the table, except after [`TableError::Storage`], where `state` tells.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -10,6 +12,7 @@ use tokio::task::JoinHandle;
 use super::committer::{Asked, Request};
 use super::conform::{Surplus, conform_batch};
 use super::log::actions::Add;
+use super::open_tables::Claim;
 use super::store::table_files::TableFiles;
 use super::write::DataFileWriter;
 use super::{Append, Switch, TableError, TableState, schema};
@@ -27,6 +30,7 @@ pub struct TableHandle {
     state: watch::Receiver<TableState>,
     requests: mpsc::Sender<Asked>,
     committer: JoinHandle<()>,
+    claim: Arc<Claim>,
 }
 
 impl TableHandle {
@@ -36,6 +40,7 @@ impl TableHandle {
         state: watch::Receiver<TableState>,
         requests: mpsc::Sender<Asked>,
         committer: JoinHandle<()>,
+        claim: Arc<Claim>,
     ) -> Self {
         Self {
             files,
@@ -43,6 +48,7 @@ impl TableHandle {
             state,
             requests,
             committer,
+            claim,
         }
     }
 
@@ -83,6 +89,7 @@ impl TableHandle {
     /// Ends the committer and care of this table, after what is under way.
     pub async fn close(self) {
         drop(self.requests);
+        drop(self.claim);
         if let Err(error) = self.committer.await {
             tracing::error!(table = self.files.table(), %error, "the committer of a table broke off");
         }
@@ -92,11 +99,15 @@ impl TableHandle {
         let files = self.files.clone();
         let columns = self.state.borrow().columns.clone();
         let target = self.target_file_bytes;
+        // Held by the work and not by whoever waits for it: where a disk hangs, the table is opened again, and rows are encoded
+        // again, only after this has ended.
+        let claim = Arc::clone(&self.claim);
         let work = move || {
+            let _claim = claim;
             let at = |point| failpoint::pass(point).map_err(|error| files.failed("writing rows", error));
             at(Point::AppendBeforeFile)?;
             let schema = schema::arrow_schema(&columns);
-            let mut writer = DataFileWriter::new(&files, &columns, std::sync::Arc::clone(&schema), target, true);
+            let mut writer = DataFileWriter::new(&files, &columns, Arc::clone(&schema), target, true);
             // One after the other, so that each is freed as soon as it is encoded.
             for batch in batches {
                 let rows = conform_batch(&batch, &schema, Surplus::Refused)

@@ -84,16 +84,19 @@ impl Warehouse {
         let files = self.files(name);
         let claim = self.open_tables.claim(&folder(name), &files).await?;
         let (files_to_read, uid, small_below) = (files.clone(), uid.to_owned(), care.small_below());
-        let table = blocking(name, move || open(&files_to_read, &uid, small_below)).await?;
+        // The claim goes with the work: one that hangs keeps it, also when nobody waits for the work any more.
+        let work = move || open(&files_to_read, &uid, small_below).map(|table| (table, Arc::new(claim)));
+        let (table, claim) = blocking(name, work).await?;
         let (publish, state) = watch::channel(table.public());
         let (requests, receiver) = mpsc::channel(COMMIT_QUEUE);
         let target_file_bytes = care.target_file_bytes;
         let committer = Committer::new(files.clone(), CareSchedule::new(care, Arc::clone(&self.care_jobs)), publish);
+        let held = Arc::clone(&claim);
         let committer = tokio::spawn(async move {
             committer.run(table, receiver).await;
-            drop(claim);
+            drop(held);
         });
-        Ok(TableHandle::new(files, target_file_bytes, state, requests, committer))
+        Ok(TableHandle::new(files, target_file_bytes, state, requests, committer, claim))
     }
 
     /// Reads a table of the stream `uid` without opening it.

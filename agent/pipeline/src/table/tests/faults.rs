@@ -172,3 +172,32 @@ async fn a_process_that_ended_between_data_file_and_entry_loses_and_repeats_noth
     assert_eq!(lab.foreign_ids().await, (100..106).collect::<Vec<_>>());
     assert_eq!(lab.warehouse.read_state(&lab.name, UID).await.unwrap().totals.rows, 6);
 }
+
+#[tokio::test]
+async fn a_table_is_not_opened_again_while_rows_of_a_former_handle_hang_on_their_way_to_the_disk() {
+    let (lab, store) = faulty_lab().await;
+    let handle = lab.open().await;
+    let gate = store.hang_next_create();
+    // Given up and dropped, as at the end of a stream that does not stop in time.
+    tokio::select! {
+        biased;
+        answer = handle.append(append(100..105)) => panic!("{answer:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    let mut state = handle.state();
+    drop(handle);
+    while state.changed().await.is_ok() {}
+    // The committer has ended, and the table is taken all the same.
+    let files = lab.warehouse.files(&lab.name);
+    let folder = format!("{}/{}/{}", lab.name.catalog(), lab.name.schema(), lab.name.object());
+    tokio::select! {
+        biased;
+        _ = lab.warehouse.open_tables.claim(&folder, &files) => panic!("the table can be opened again"),
+        () = tokio::task::yield_now() => {}
+    }
+    drop(gate);
+    let handle = lab.open().await;
+    handle.append(append(100..103)).await.unwrap();
+    handle.close().await;
+    assert_eq!(lab.foreign_ids().await, (100..103).collect::<Vec<_>>());
+}
