@@ -54,8 +54,7 @@ pub(crate) fn run(config: Config) -> anyhow::Result<Ended> {
 async fn serve_within_the_bound(config: Config) -> anyhow::Result<Ended> {
     // First of all, so that a signal during the start is not lost.
     let stopping = stop_on_signals()?;
-    // In a task of its own: a system call that hangs in it, on a folder that does not answer, must not keep the bound from
-    // being looked at.
+    // In a task of its own, so that whatever hangs in it does not keep the bound from being looked at.
     let serving = tokio::spawn(serve(config, stopping.clone()));
     let bound = async {
         stopping.cancelled().await;
@@ -71,7 +70,11 @@ async fn serve_within_the_bound(config: Config) -> anyhow::Result<Ended> {
 }
 
 async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<Ended> {
-    create_private_folder(&config.data_dir)?;
+    // A folder that does not answer must not hang a worker: with one processor that is the only one, and it looks at signals too.
+    let folder = config.data_dir.clone();
+    tokio::task::spawn_blocking(move || create_private_folder(&folder))
+        .await
+        .context("making the data folder broke off")??;
     let database = config.data_dir.join("agent.db");
     let sqlite = Arc::new(SqliteStore::open(&database).await.context("cannot open the agent's database")?);
     let store: Arc<dyn Store> = sqlite.clone();

@@ -1,5 +1,5 @@
 //! The running pipelines, by stream. A slot is put in and taken out only by that stream's own run of steps, of which
-//! there is one at a time; everyone else reads.
+//! there is one at a time, and at the end by the shutdown, which takes them all; everyone else reads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -98,7 +98,9 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
         }
         observed.restart_generation = record.declared.restart_generation;
     }
-    let mut slot = follow(shared, &record).await;
+    let Some(mut slot) = follow(shared, &record).await else {
+        return Ok(Next::Settled);
+    };
     observed.operations_generation = slot.operations_generation;
     let probe_asked_for = shared.slots.probe_asked_for(&record.uid);
     // A table that is gone may come back, with its disk or from a copy: nobody but this look would notice.
@@ -199,12 +201,13 @@ async fn repair(shared: &Shared, record: &StreamRecord) -> Result<(), TableError
 }
 
 /// The pipeline of this record's definition and operations: the running one if it is that, told of a change if it is
-/// not, a new one if there is none or it has ended.
-async fn follow(shared: &Arc<Shared>, record: &StreamRecord) -> Slot {
+/// not, a new one if there is none or it has ended. None while the agent stops: what would be started now would only have to be
+/// waited for.
+async fn follow(shared: &Arc<Shared>, record: &StreamRecord) -> Option<Slot> {
     let declared = &record.declared;
     if let Some(slot) = shared.slots.get(&record.uid) {
         if slot.generation == declared.generation && slot.operations_generation == declared.operations_generation {
-            return slot;
+            return Some(slot);
         }
         if !has_ended(&slot.pipeline.status().borrow().phase) && slot.verdict.is_none() {
             slot.pipeline.redefine(record.definition());
@@ -214,10 +217,13 @@ async fn follow(shared: &Arc<Shared>, record: &StreamRecord) -> Slot {
                 ..slot
             };
             shared.slots.put(&record.uid, slot.clone());
-            return slot;
+            return Some(slot);
         }
         // A change may be the cure of what ended it.
         shared.slots.stop(&record.uid).await;
+    }
+    if shared.stopping.is_cancelled() {
+        return None;
     }
     let pipeline = shared.engine.start(record.definition());
     let slot = Slot {
@@ -228,7 +234,7 @@ async fn follow(shared: &Arc<Shared>, record: &StreamRecord) -> Slot {
         pipeline,
     };
     shared.slots.put(&record.uid, slot.clone());
-    slot
+    Some(slot)
 }
 
 fn has_ended(phase: &Phase) -> bool {
@@ -284,7 +290,7 @@ async fn act_on_probe(shared: &Arc<Shared>, record: &StreamRecord, mut slot: Slo
         Look::Sound if was_gone => {
             tracing::info!(table = %record.declared.spec.ingestion.destination, "table is back");
             shared.slots.stop(&record.uid).await;
-            follow(shared, record).await
+            follow(shared, record).await.unwrap_or(slot)
         }
         // An altered table that is sound again is taken back by a restart, when somebody asks for one.
         Look::Sound | Look::Unknown => slot,

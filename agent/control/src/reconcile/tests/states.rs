@@ -172,3 +172,12 @@ async fn the_running_reconciler_retries_until_the_source_is_there() {
     wait_until("the stream is active", async || bench.state().await == StreamState::Active).await;
     reconciler.shut_down().await;
 }
+
+#[tokio::test]
+async fn a_step_that_is_under_way_while_the_agent_stops_starts_no_pipeline() {
+    let mut bench = Bench::new().await;
+    bench.shared.stopping.cancel();
+    bench.settle().await;
+    assert!(bench.record().await.unwrap().observed.provisioned, "what was begun is done");
+    assert_eq!(bench.engine.running(), 0);
+}
