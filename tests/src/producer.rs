@@ -2,10 +2,10 @@
 //! Invariant: a record counts once its delivery report came, in a transaction once the commit returned.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rdkafka::ClientContext;
-use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 
@@ -109,7 +109,7 @@ impl RecordingProducer {
 
     /// Makes a producer with a transactional id ready.
     pub fn init_transactions(&self) {
-        self.producer.init_transactions(BROKER_REQUEST).expect("init transactions");
+        until_done("init transactions", || self.producer.init_transactions(BROKER_REQUEST));
     }
 
     /// A producer with further librdkafka properties, `compression.type` for one.
@@ -187,14 +187,26 @@ impl RecordingProducer {
     #[must_use]
     pub fn commit(&self) -> Vec<Acknowledged> {
         let records = self.flush();
-        self.producer.commit_transaction(BROKER_REQUEST).expect("commit the transaction");
+        until_done("commit the transaction", || self.producer.commit_transaction(BROKER_REQUEST));
         records
     }
 
     /// Aborts the open transaction after its records reached the broker: they take offsets, and no reader may see them.
     pub fn abort(&self) {
         let _written_for_nothing = self.flush();
-        self.producer.abort_transaction(BROKER_REQUEST).expect("abort the transaction");
+        until_done("abort the transaction", || self.producer.abort_transaction(BROKER_REQUEST));
+    }
+}
+
+/// Repeats a step of a transaction for as long as the client says that it may be repeated: it then goes on where it was.
+fn until_done(what: &str, step: impl Fn() -> KafkaResult<()>) {
+    let deadline = Instant::now() + PRODUCER_FLUSH;
+    loop {
+        match step() {
+            Ok(()) => return,
+            Err(KafkaError::Transaction(error)) if error.is_retriable() && Instant::now() < deadline => {}
+            Err(error) => panic!("{what}: {error}"),
+        }
     }
 }
 

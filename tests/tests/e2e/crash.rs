@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use e2e::agent::Agent;
 use e2e::config::{self, STREAM_NAME, TABLE_NAME, with};
 use e2e::kafka::Kafka;
-use e2e::limits::{STREAM_CATCHES_UP, STREAM_SETTLES};
+use e2e::limits::{BROKER_READY, STREAM_CATCHES_UP, STREAM_SETTLES};
 use e2e::paths::fresh_folder;
 use e2e::producer::{Acknowledged, RecordingProducer};
 use e2e::tables::{self, Script};
@@ -31,6 +31,8 @@ const KILLS: usize = 25;
 const RATE: usize = 5_000;
 /// Longest wait for that rate on a machine that is busy with other things; then the kill comes at a named point.
 const RATE_WAIT: Duration = Duration::from_secs(5);
+/// Longest wait for a commit or a file: the broker may be away meanwhile.
+const WORK_WAIT: Duration = BROKER_READY.saturating_add(STREAM_SETTLES);
 /// Longest wait for a named point; those of other streams come by once in several Terraform commands.
 const POINT_WAIT: Duration = Duration::from_secs(120);
 /// The moments of the kills are spread over this time after a commit.
@@ -68,6 +70,9 @@ const POINTS: [&str; 24] = [
     "checkpoint.after_hint",
 ];
 
+/// Points that take the place of moments where the records do not come fast enough: a batch is open at all of them.
+const BATCH_POINTS: [&str; 3] = ["append.before_commit", "append.before_file", "append.after_file"];
+
 fn kills() -> usize {
     std::env::var("E2E_KILLS").map_or(KILLS, |text| text.parse().expect("E2E_KILLS is a number"))
 }
@@ -98,7 +103,8 @@ struct Files {
 }
 
 impl Files {
-    /// Data files of the agent, complete or not, that no entry names, without those that former lives left.
+    /// Data files of batches, complete or not, that no entry names, without those that former lives left. What a compaction
+    /// writes has another name.
     fn new_unnamed(&mut self, table: &Path) -> Vec<String> {
         while let Ok(text) = std::fs::read_to_string(table.join(format!("_delta_log/{:020}.json", self.read_until))) {
             let actions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -109,7 +115,10 @@ impl Files {
         let names = std::fs::read_dir(table)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let ours = names.filter(|name| name.starts_with("fs-") || name.starts_with(".fs-"));
+        let ours = names.filter(|name| {
+            let name = name.trim_start_matches('.');
+            name.starts_with("fs-") && !name.starts_with("fs-compacted-")
+        });
         ours.filter(|name| !self.named.contains(name) && !self.left.contains(name))
             .collect()
     }
@@ -137,7 +146,7 @@ impl Scene {
     fn let_it_work(&self, commits: usize) {
         let entries = || tables::log_entries(&self.agent.table(TABLE_NAME));
         let start = entries();
-        wait_until("the agent commits under fire", STREAM_SETTLES, || {
+        wait_until("the agent commits under fire", WORK_WAIT, || {
             let now = entries();
             if now >= start + commits {
                 Ok(())
@@ -149,10 +158,10 @@ impl Scene {
 
     /// Kills the agent, starts it again, and counts.
     fn kill(&mut self, number: usize, load: &Load, tally: &mut Tally) {
-        // Moments and points take turns; where the records do not come fast enough, the point is taken.
+        // Moments and points take turns; where the records do not come fast enough, a point of a batch is taken.
         let moment = MOMENT_MAX * u32::try_from(number * 7 % 25).unwrap() / 25;
         let rate = number.is_multiple_of(2).then(|| rate_at(load, moment)).flatten();
-        if rate.is_some() && number % 4 == 2 {
+        if rate.is_some() && number % 8 != 0 {
             self.await_a_file();
         }
         let at = match rate {
@@ -163,7 +172,13 @@ impl Scene {
                 "a moment"
             }
             None => {
-                let point = POINTS[tally.at_points % POINTS.len()];
+                let turn = number / 2;
+                let instead = number.is_multiple_of(2);
+                let point = if instead {
+                    BATCH_POINTS[turn % BATCH_POINTS.len()]
+                } else {
+                    POINTS[turn % POINTS.len()]
+                };
                 self.kill_at(point, number);
                 tally.at_points += 1;
                 point
@@ -172,18 +187,16 @@ impl Scene {
         let left = self.files.new_unnamed(&self.agent.table(TABLE_NAME));
         let unnamed = left.len();
         self.files.left.extend(left);
-        // A compaction has a file of its own then, which is no batch.
-        let of_compaction = usize::from(at.starts_with("compact") && at != "compact.after_commit");
-        let open = at == "append.before_file" || unnamed > of_compaction;
+        let open = at == "append.before_file" || unnamed > 0;
         tally.open_batches += usize::from(open);
-        println!("kill {number} at {at}: {unnamed} files that no commit names, open batch {open}, {rate:?} records/s");
+        println!("kill {number} at {at}: {unnamed} files of batches that no commit names, open batch {open}, {rate:?} records/s");
         self.agent.start_again();
     }
 
     /// Waits until the agent has a data file that no commit names, so that the kill comes while it is written or committed.
     fn await_a_file(&mut self) {
         let table = self.agent.table(TABLE_NAME);
-        wait_until("a file of a batch", STREAM_SETTLES, || {
+        wait_until("a file of a batch", WORK_WAIT, || {
             if self.files.new_unnamed(&table).is_empty() {
                 Err("none")
             } else {
@@ -194,7 +207,10 @@ impl Scene {
 
     fn kill_at(&mut self, point: &str, number: usize) {
         let before = self.agent.failpoints().hits().len();
-        self.agent.failpoints().arm(&format!("{point} kill {}\n", number % 3));
+        // The neighbour's points come by once in several commands: none of them is let through.
+        let rare = ["create", "trash", "store"].iter().any(|kind| point.starts_with(kind));
+        let let_through = if rare { 0 } else { number % 3 };
+        self.agent.failpoints().arm(&format!("{point} kill {let_through}\n"));
         let updater = point.starts_with("switch").then(|| {
             let (api, table) = (self.agent.api().clone(), number);
             thread::spawn(move || update_until_cut_off(&api, table))
@@ -249,7 +265,7 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     let stop = Stop::default();
     let load = Load::start(scene.kafka.bootstrap(), TOPIC, &stop);
     let team = OtherTeam::start(scene.agent.table(TABLE_NAME), &stop);
-    let neighbour = Neighbour::start(scene.agent.endpoint(), scene.kafka.bootstrap(), NEIGHBOURS_TOPIC, &stop);
+    let neighbour = Neighbour::start(scene.agent.endpoint(), scene.kafka.bootstrap(), NEIGHBOURS_TOPIC);
     let mut tally = Tally::default();
     let mut restart = None;
     for number in 0..kills() {
@@ -270,8 +286,8 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     stop.now();
     let produced = load.end();
     let (mut script, team) = team.end();
-    let (neighbours, neighbour) = neighbour.end();
-    println!("{tally:?}; the other team: {team:?}; the neighbour: {neighbour:?}");
+    println!("{tally:?}; the other team: {team:?}; the neighbour: {:?}", neighbour.outcomes());
+    let neighbours = neighbour.end_after_a_cycle();
 
     await_end_of_topic(&mut script, &scene, &produced);
     scene.agent.api().await_state(STREAM_NAME, &[StreamState::Active]);
@@ -305,9 +321,6 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     );
     for operation in ["agent WRITE", "agent OPTIMIZE", "other OPTIMIZE", "other DELETE"] {
         assert!(report["operations"][operation].as_u64() > Some(0), "no {operation}: {report}");
-    }
-    for step in ["created", "updated", "destroyed"] {
-        assert!(neighbour.contains_key(step), "the neighbour never {step}: {neighbour:?}");
     }
 }
 

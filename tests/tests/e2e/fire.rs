@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use e2e::config::{self, with};
-use e2e::limits::STREAM_SETTLES;
+use e2e::limits::{BROKER_READY, STREAM_SETTLES, TERRAFORM_COMMAND};
 use e2e::plan::Run;
 use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
 use e2e::tables::{Script, log_entries};
@@ -31,6 +31,9 @@ const ABORTED_EVERY: u64 = 5;
 const RATE_WINDOW: Duration = Duration::from_secs(1);
 /// A producer that was held up for longer than this does not make up for it.
 const HELD_UP_MAX: Duration = Duration::from_millis(500);
+/// The broker is killed meanwhile: for so long it leaves a transaction open before it fences its producer. Longer than a broker
+/// may take to come back and the client to end the transaction.
+const TRANSACTION_MILLIS: &str = "240000";
 /// New log entries between two changes by the other team.
 const ENTRIES_BETWEEN: usize = 6;
 
@@ -113,7 +116,10 @@ impl Load {
 }
 
 fn produce(bootstrap: &str, topic: &str, stop: &Stop, rate: &Rate) -> Produced {
-    let inside = RecordingProducer::to(bootstrap, &[("transactional.id", topic)]);
+    let inside = RecordingProducer::to(
+        bootstrap,
+        &[("transactional.id", topic), ("transaction.timeout.ms", TRANSACTION_MILLIS)],
+    );
     inside.init_transactions();
     let outside = RecordingProducer::to(bootstrap, &[]);
     let (mut committed, mut aborted_transactions, mut number) = (Vec::new(), 0, 0);
@@ -200,7 +206,7 @@ impl OtherTeam {
             let mut outcomes = BTreeMap::new();
             for round in 0_usize.. {
                 let start = log_entries(&table);
-                wait_until("the agent commits", 2 * STREAM_SETTLES, || {
+                wait_until("the agent commits", BROKER_READY + 2 * STREAM_SETTLES, || {
                     let entries = log_entries(&table);
                     if stop.is_now() || entries >= start + ENTRIES_BETWEEN {
                         Ok(())
@@ -231,8 +237,16 @@ impl OtherTeam {
 
 /// Somebody who creates, updates and destroys another stream on the same agent, with a workspace of their own.
 pub(crate) struct Neighbour {
-    thread: JoinHandle<(Workspace, BTreeMap<&'static str, usize>)>,
+    stop: Stop,
+    outcomes: Outcomes,
+    thread: JoinHandle<Workspace>,
 }
+
+/// How often each outcome came.
+type Outcomes = Arc<Mutex<BTreeMap<&'static str, usize>>>;
+
+/// What a whole cycle does, and what Terraform's summary calls it.
+const CYCLE: [(&str, &str); 3] = [("created", "add"), ("updated", "change"), ("destroyed", "remove")];
 
 /// Names of the neighbour's things.
 pub(crate) const NEIGHBOUR_STREAM: &str = "main.payments.refunds";
@@ -258,35 +272,67 @@ pub(crate) fn neighbours_document(bootstrap: &str, topic: &str, variant: usize) 
 }
 
 impl Neighbour {
-    pub(crate) fn start(endpoint: &str, bootstrap: &str, topic: &str, stop: &Stop) -> Self {
+    pub(crate) fn start(endpoint: &str, bootstrap: &str, topic: &str) -> Self {
+        let (stop, outcomes) = (Stop::default(), Outcomes::default());
         let workspace = Workspace::new(endpoint);
-        let (bootstrap, topic, stop) = (bootstrap.to_owned(), topic.to_owned(), stop.clone());
+        let (bootstrap, topic, stopped, counted) = (bootstrap.to_owned(), topic.to_owned(), stop.clone(), Arc::clone(&outcomes));
         let thread = thread::spawn(move || {
-            let mut outcomes = BTreeMap::new();
             for step in (0..3).cycle() {
-                if stop.is_now() {
+                if stopped.is_now() {
                     break;
                 }
-                let (name, run) = match step {
+                let run = match step {
                     0 | 1 => {
                         workspace.write(&neighbours_document(&bootstrap, &topic, step));
-                        (["created", "updated"][step], workspace.apply_now())
+                        workspace.apply_now()
                     }
-                    _ => ("destroyed", workspace.destroy()),
+                    _ => workspace.destroy(),
                 };
-                let outcome = if run.code == Some(0) { name } else { "cut off" };
-                *outcomes.entry(outcome).or_default() += 1;
+                for outcome in outcomes_of(&run) {
+                    *counted.lock().unwrap().entry(outcome).or_default() += 1;
+                }
                 take_up(&workspace, &run);
             }
-            (workspace, outcomes)
+            workspace
         });
-        Self { thread }
+        Self { stop, outcomes, thread }
     }
 
-    /// The workspace, and how often each outcome came.
-    pub(crate) fn end(self) -> (Workspace, BTreeMap<&'static str, usize>) {
+    /// How often each outcome came so far.
+    pub(crate) fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+        self.outcomes.lock().unwrap().clone()
+    }
+
+    /// Waits until the stream was created, updated and destroyed once more; nobody kills the agent meanwhile. Then ends.
+    pub(crate) fn end_after_a_cycle(self) -> Workspace {
+        let before = self.outcomes();
+        let now = || self.outcomes();
+        wait_until("the neighbour's stream comes, changes and goes", 2 * TERRAFORM_COMMAND, || {
+            assert!(!self.thread.is_finished(), "the neighbour ended");
+            let (now, count) = (now(), |of: &BTreeMap<_, _>, name| of.get(name).copied().unwrap_or(0));
+            if CYCLE.iter().all(|(name, _)| count(&now, *name) > count(&before, *name)) {
+                Ok(())
+            } else {
+                Err(format!("{before:?}, then {now:?}"))
+            }
+        });
+        self.stop.now();
         self.thread.join().unwrap()
     }
+}
+
+/// What a command did by Terraform's own summary, whatever it was meant to do: an update creates what a create left out.
+fn outcomes_of(run: &Run) -> Vec<&'static str> {
+    if run.code != Some(0) {
+        return vec!["cut off"];
+    }
+    let lines = run.output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let changes: Vec<Value> = lines
+        .filter(|line| line["type"] == "change_summary" && line["changes"]["operation"] != "plan")
+        .map(|line| line["changes"].clone())
+        .collect();
+    let done = |key: &str| changes.iter().any(|changes| changes[key].as_u64() > Some(0));
+    CYCLE.iter().filter(|(_, key)| done(key)).map(|(name, _)| *name).collect()
 }
 
 /// What was created while the answer was lost is imported, as the error says.
