@@ -19,7 +19,16 @@ const FILLER_STEP: usize = 64 * 1024;
 pub struct SmallDisk {
     keeper: Child,
     mount: PathBuf,
-    as_root: bool,
+    way: Way,
+}
+
+/// How a mount namespace is had.
+#[derive(Clone, Copy)]
+enum Way {
+    /// By root that may mount.
+    Root,
+    /// By root of a user namespace: for other users, and for root of a container that may not mount.
+    UserNamespace,
 }
 
 impl SmallDisk {
@@ -29,11 +38,25 @@ impl SmallDisk {
     /// What the system says where it lets us mount nothing.
     pub fn mount(folder: &Path, mebibytes: u32) -> Result<Self, String> {
         fs::create_dir_all(folder).unwrap();
-        // Root needs no user namespace; others are root inside one, where the system allows that.
-        let as_root = is_root();
+        let ways: &[Way] = if is_root() {
+            &[Way::Root, Way::UserNamespace]
+        } else {
+            &[Way::UserNamespace]
+        };
+        let mut refusals = Vec::new();
+        for way in ways {
+            match Self::mount_by(*way, folder, mebibytes) {
+                Ok(disk) => return Ok(disk),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        Err(refusals.join("; "))
+    }
+
+    fn mount_by(way: Way, folder: &Path, mebibytes: u32) -> Result<Self, String> {
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private"]);
-        if !as_root {
+        if let Way::UserNamespace = way {
             command.args(["--user", "--map-root-user"]);
         }
         let script = "mount -t tmpfs -o size=\"$1\"m none \"$0\" && exec sleep infinity";
@@ -55,7 +78,7 @@ impl SmallDisk {
         mounted.map(|()| Self {
             keeper,
             mount: folder.to_owned(),
-            as_root,
+            way,
         })
     }
 
@@ -64,7 +87,7 @@ impl SmallDisk {
     pub fn command(&self, program: &Path) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.keeper.id().to_string(), "--mount"]);
-        if !self.as_root {
+        if let Way::UserNamespace = self.way {
             command.args(["--user", "--preserve-credentials"]);
         }
         command.arg("--").arg(program);
