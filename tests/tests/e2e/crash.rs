@@ -161,7 +161,7 @@ impl Scene {
         // Moments and points take turns; where the records do not come fast enough, a point of a batch is taken.
         let moment = MOMENT_MAX * u32::try_from(number * 7 % 25).unwrap() / 25;
         let rate = number.is_multiple_of(2).then(|| rate_at(load, moment)).flatten();
-        if rate.is_some() && number % 8 != 0 {
+        if rate.is_some() && !number.is_multiple_of(8) {
             self.await_a_file();
         }
         let at = match rate {
