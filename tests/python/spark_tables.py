@@ -37,6 +37,8 @@ def session():
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "1",
+            # VACUUM lists folders in so many tasks, 10,000 unless it is told otherwise: minutes for one thread.
+            "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
             "spark.databricks.delta.snapshotPartitions": "1",
             # What a user has to say before VACUUM may delete files that are younger than a week.
             "spark.databricks.delta.retentionDurationCheck.enabled": "false",
