@@ -167,12 +167,7 @@ fn after_a_death_at_each_named_point_the_next_life_finishes_what_was_begun() {
         Walk::create,
     );
     walk.die_at(
-        &[
-            CreateBeforeFolder,
-            CreateAfterFolder,
-            CreateBeforeEntry,
-            CreateAfterEntry,
-        ],
+        &[CreateBeforeFolder, CreateAfterFolder, CreateBeforeEntry, CreateAfterEntry],
         Walk::create,
     );
     walk.die_at(&[StoreBeforeWarehouse, StoreAfterWarehouse], Walk::create);
