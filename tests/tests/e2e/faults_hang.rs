@@ -25,7 +25,7 @@ const OTHER_STREAM: &str = "main.payments.refunds";
 const OTHER_TABLE: &str = "main.payments.refunds_raw";
 
 #[test]
-fn an_agent_whose_disk_hangs_ends_within_its_bound_and_goes_on_exactly() {
+fn an_agent_whose_disk_hangs_ends_by_itself_with_code_3_and_goes_on_exactly() {
     let mut stage = Stage::applied("hung-disk");
     let mut records = stage.produce_orders(0, 40);
     assert_rows(&stage.table(), &records, order_value);
@@ -52,7 +52,7 @@ fn await_hit(agent: &Agent, point: &str) {
 }
 
 #[test]
-fn an_agent_whose_broker_hangs_ends_within_its_bound_and_goes_on_exactly() {
+fn an_agent_whose_broker_hangs_ends_by_itself_with_code_0_or_3_and_goes_on_exactly() {
     let broker = Kafka::start();
     broker.create_topic("orders", PARTITIONS);
     let mut agent = Agent::start();
