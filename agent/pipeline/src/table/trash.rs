@@ -90,7 +90,9 @@ pub(super) fn restore(store: &dyn TableStore, files: &TableFiles, folder: &str, 
 /// Whether the trash holds the table of that stream.
 pub(super) fn holds(store: &dyn TableStore, uid: &str) -> Result<bool, TableError> {
     let place = trash_folder(uid, uid)?;
-    let facts = store.facts(&place).map_err(|error| failed(store, "looking into the trash", error))?;
+    let facts = store
+        .facts(&place)
+        .map_err(|error| failed(store, "looking into the trash", error))?;
     Ok(facts.is_some())
 }
 
@@ -127,7 +129,9 @@ pub(super) fn purge(
             }
         };
         if !store
-            .delete_folder(&format!("{TRASH}/{uid}{PURGING_SUFFIX}"), &|| go_on() && at(Point::PurgeBeforeFile).is_ok())
+            .delete_folder(&format!("{TRASH}/{uid}{PURGING_SUFFIX}"), &|| {
+                go_on() && at(Point::PurgeBeforeFile).is_ok()
+            })
             .map_err(purging)?
         {
             break;
@@ -141,7 +145,9 @@ pub(super) fn purge(
 /// When a table came into the trash. One that someone put there without a time counts from now on.
 fn trashed_ms(store: &dyn TableStore, uid: &str, now_ms: i64) -> Result<i64, TableError> {
     let marker = format!("{TRASH}/{uid}/{MARKER}");
-    let text = store.read(&marker).map_err(|error| failed(store, "looking into the trash", error))?;
+    let text = store
+        .read(&marker)
+        .map_err(|error| failed(store, "looking into the trash", error))?;
     if let Some(ms) = text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()) {
         return Ok(ms);
     }
