@@ -15,7 +15,13 @@ use crate::care_lab::{FIRST_OFFSET, Lab, append, checkpoints_only, comparable, e
 
 /// What a foreign writer says that lost the race against another commit: it changed nothing.
 /// The last one is that of a writer that gave up after fifteen races for the next version.
-const LOST: [&str; 5] = ["conflict", "Conflict", "concurrent", "Concurrent", "Failed to commit transaction: 15"];
+const LOST: [&str; 5] = [
+    "conflict",
+    "Conflict",
+    "concurrent",
+    "Concurrent",
+    "Failed to commit transaction: 15",
+];
 
 /// delta-io/delta#228 and #326: an append beside an OPTIMIZE must neither fail nor have its rows lost or doubled. Here delta-rs
 /// also rewrites what our own compaction rewrites at the same time, and sees no conflict in that: such a commit is undone.
