@@ -120,6 +120,7 @@ fn serve_events(consumer: Arc<BaseConsumer<ClientEvents>>) {
 
 fn configuration(properties: &ClientProperties, options: &ClientOptions) -> ClientConfig {
     let mut configuration = ClientConfig::new();
+    let partition_fetch_bytes = options.partition_fetch_bytes.unwrap_or(limits::PARTITION_FETCH_BYTES);
     for (name, value) in &properties.properties {
         configuration.set(name, value);
     }
@@ -139,10 +140,9 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
         .set("reconnect.backoff.max.ms", limits::RECONNECT_WAIT_MAX.as_millis().to_string())
         .set("receive.message.max.bytes", limits::RESPONSE_BYTES_MAX.to_string())
         .set("fetch.max.bytes", limits::FETCH_BYTES_MAX.to_string())
-        .set(
-            "fetch.message.max.bytes",
-            options.partition_fetch_bytes.unwrap_or(limits::PARTITION_FETCH_BYTES).to_string(),
-        )
+        .set("fetch.message.max.bytes", partition_fetch_bytes.to_string())
+        .set("fetch.min.bytes", limits::FETCH_BYTES_MIN.min(partition_fetch_bytes).to_string())
+        .set("fetch.wait.max.ms", limits::FETCH_WAIT.as_millis().to_string())
         .set("queued.max.messages.kbytes", (limits::QUEUE_BYTES_MAX / 1024).to_string())
         .set("queued.min.messages", limits::QUEUE_MESSAGES_MAX.to_string())
         .set("fetch.queue.backoff.ms", limits::FULL_QUEUE_WAIT.as_millis().to_string());
