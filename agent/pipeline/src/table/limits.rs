@@ -32,6 +32,10 @@ pub(super) const TARGET_FILE_BYTES: u64 = 128 * 1024 * 1024;
 /// Rows of a checkpoint that are in memory at once; each is one action with its statistics, some hundred bytes.
 pub(super) const CHECKPOINT_BATCH_ROWS: usize = 1024;
 
+/// Encoded bytes of a checkpoint's row group: what its writer holds before it writes, and what a reader of it holds at once.
+/// Without it a checkpoint is one row group, and both hold all of it.
+pub(super) const CHECKPOINT_GROUP_BYTES: usize = 1024 * 1024;
+
 /// A checkpoint rewrites every live file and every kept removal, so a longer one is written less often: once per this many
 /// of its actions for each commit. The cost of checkpoints per commit stays the same at any age.
 pub(super) const CHECKPOINT_ACTIONS_PER_COMMIT: i64 = 1000;

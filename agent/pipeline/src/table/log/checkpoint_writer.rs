@@ -1,7 +1,7 @@
 //! Writes checkpoints by streaming: the last checkpoint without what the tail overrides, then the tail.
 //!
 //! Removals older than the history are left out, and their files deleted before that. Invariant: a checkpoint is visible only
-//! complete and durable, and memory holds the tail and one batch, however many files the table has.
+//! complete and durable, and memory holds the tail and one row group, however many files the table has.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::replay::{CheckpointSize, find_start, read_tail};
 use super::tail::{FileChange, Tail};
 use super::{LAST_CHECKPOINT, checkpoint_path};
 use crate::failpoint::Point;
-use crate::table::limits::CHECKPOINT_BATCH_ROWS;
+use crate::table::limits::{CHECKPOINT_BATCH_ROWS, CHECKPOINT_GROUP_BYTES};
 use crate::table::store::NewFile;
 use crate::table::store::table_files::{Leave, TableFiles};
 use crate::table::{TableError, clock, data_path, protocol};
@@ -94,6 +94,7 @@ impl<'a> CheckpointWriter<'a> {
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
             .set_dictionary_enabled(false)
             .set_statistics_enabled(EnabledStatistics::None)
+            .set_max_row_group_bytes(Some(CHECKPOINT_GROUP_BYTES))
             .build();
         let options = ArrowWriterOptions::new().with_properties(properties).with_skip_arrow_metadata(true);
         let file = files.create(&checkpoint_path(version))?;

@@ -124,7 +124,7 @@ async fn what_is_older_than_a_short_history_goes_from_the_log_and_from_the_disk(
     // Another checkpoint lets the files go that were removed before the last one.
     append_one_by_one(&handle, 700..725).await;
     let version = handle.state().borrow().version;
-    lab.wait_for_checkpoint(&handle, version - 10).await;
+    lab.wait_for_checkpoint(&handle, version - 20).await;
     handle.close().await;
     let (live, on_disk) = (lab.load(0).snapshot.totals.files, lab.data_files().len());
     let removed_lately = 4 * COMPACT_AT;
