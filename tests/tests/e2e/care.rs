@@ -14,13 +14,15 @@ use stream_spec::types::{DataType, Field};
 use crate::care_lab::{FIRST_OFFSET, Lab, append, checkpoints_only, comparable, early, expected_row, files_ending, offset, wait_for};
 
 /// What a foreign writer says that lost the race against another commit: it changed nothing.
-/// The last one is that of a writer that gave up after fifteen races for the next version.
-const LOST: [&str; 5] = [
+/// The last two are those of a writer that gave up after fifteen races for the next version, and of one that listed the log
+/// while entries came faster than it reads names.
+const LOST: [&str; 6] = [
     "conflict",
     "Conflict",
     "concurrent",
     "Concurrent",
     "Failed to commit transaction: 15",
+    "but found gap",
 ];
 
 /// delta-io/delta#228 and #326: an append beside an OPTIMIZE must neither fail nor have its rows lost or doubled. Here delta-rs
@@ -33,6 +35,8 @@ async fn an_optimize_by_delta_rs_beside_appends_and_compactions_loses_and_double
     for round in 0.. {
         let z_order: &[&str] = if round % 2 == 0 { &[] } else { &["kafka_offset"] };
         done[round % 2] += usize::from(landed(tables::optimize(&lab.folder, z_order)));
+        // One after the other: a second one that rewrites what the first one doubled, before that is undone, stops the table.
+        busy.handle.probe().await.unwrap();
         let operations = lab.operations().await;
         let all = operations.iter().filter(|operation| *operation == "OPTIMIZE").count();
         if done.iter().all(|count| *count >= 3) && all > done[0] + done[1] {
