@@ -4,14 +4,12 @@
 use std::time::Duration;
 
 use e2e::agent::Agent;
-use e2e::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME};
+use e2e::api::stream_message;
+use e2e::config::{CONNECTION_NAME, STREAM_NAME};
 use e2e::kafka::kafka;
 use e2e::transactions::SCHEMA;
 use e2e::wait::wait_until;
-use featurestore_proto::v1::{
-    ConnectionConfig, DeltaTable, DirectSchema, DirectSchemas, IngestionConfig, KafkaStreamConfig, SchemaConfig, SourceConfig, Stream,
-    SubscriptionMode, TableStatus, connection_config, direct_schema, schema_config, source_config, subscription_mode,
-};
+use featurestore_proto::v1::TableStatus;
 
 /// Partitions of every topic.
 pub(crate) const PARTITIONS: i32 = 4;
@@ -27,7 +25,7 @@ pub(crate) fn setting(name: &str, default: u64) -> u64 {
 
 /// Starts reading a topic from its beginning.
 pub(crate) fn start_stream(agent: &Agent, topic: &str) {
-    agent.api().create_stream(stream(topic), "bench").unwrap();
+    agent.api().create_stream(stream_message(topic, SCHEMA), "bench").unwrap();
 }
 
 /// An agent that knows the broker.
@@ -50,40 +48,4 @@ pub(crate) fn await_rows(agent: &Agent, records: u64) {
         assert!(rows <= records, "{rows} rows from {records} records");
         if rows == records { Ok(()) } else { Err(format!("{rows} rows")) }
     });
-}
-
-fn stream(topic: &str) -> Stream {
-    let schema = DirectSchema {
-        schema: Some(direct_schema::Schema::JsonSchema(SCHEMA.to_owned())),
-    };
-    let schemas = DirectSchemas {
-        key_schema: None,
-        payload_schema: Some(schema),
-    };
-    let source = KafkaStreamConfig {
-        subscription_mode: Some(SubscriptionMode {
-            mode: Some(subscription_mode::Mode::Subscribe(topic.to_owned())),
-        }),
-        extra_options: [("startingOffsets".to_owned(), "earliest".to_owned())].into(),
-    };
-    let connection = connection_config::Connection::UcConnectionName(CONNECTION_NAME.to_owned());
-    Stream {
-        name: STREAM_NAME.to_owned(),
-        source_config: Some(SourceConfig {
-            source: Some(source_config::Source::KafkaStreamConfig(source)),
-        }),
-        connection_config: Some(ConnectionConfig {
-            connection: Some(connection),
-        }),
-        schema_config: Some(SchemaConfig {
-            config: Some(schema_config::Config::DirectSchemas(schemas)),
-        }),
-        ingestion_config: Some(IngestionConfig {
-            ingestion_destination: Some(DeltaTable {
-                delta_table_name: TABLE_NAME.to_owned(),
-            }),
-            ..IngestionConfig::default()
-        }),
-        ..Stream::default()
-    }
 }
