@@ -30,7 +30,7 @@ use crate::logs;
 /// How the agent ended that was told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// All that was in flight is committed.
+    /// Every stream came to its end in time; one whose last commit failed just then has said so in the log.
     InOrder,
     /// Something hung, and the wait for it is over. What was in flight is read again at the next start.
     AtTheBound,
