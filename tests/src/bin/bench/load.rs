@@ -12,7 +12,7 @@ use e2e::transactions::Transactions;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Message};
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 
 /// Time between two looks at what is due.
 const TICK: Duration = Duration::from_millis(2);
@@ -58,7 +58,9 @@ impl Load {
         };
         let mut config = client_config(kafka().bootstrap());
         config.set("enable.idempotence", "true").set("linger.ms", linger_ms.to_string());
-        let producer: BaseProducer<Context> = config.create_with_context(context).unwrap();
+        // A thread of its own takes the acknowledgements: with one of them per tick the client's queue filled up, and the pace
+        // was that of the ticks.
+        let producer: ThreadedProducer<Context> = config.create_with_context(context).unwrap();
         let (stop, stopped) = channel();
         let started = Instant::now();
         let topic = topic.to_owned();
@@ -81,7 +83,6 @@ impl Load {
                         Err((error, _)) => panic!("send: {error}"),
                     }
                 }
-                producer.poll(Duration::ZERO);
             }
             producer.flush(PRODUCER_FLUSH).unwrap();
         });
