@@ -71,13 +71,15 @@ impl Decoder {
                 self.column.append_null();
                 continue;
             };
+            let mut misfit = None;
             match &mut plan.format {
                 PlanFormat::Text => text::append(payload, &mut self.column),
-                PlanFormat::Json(shape) => {
-                    if let Some(reason) = json::append(payload, shape, &mut self.column, &mut self.scratch) {
-                        report.add(row, reason);
-                    }
-                }
+                PlanFormat::Json(shape) => misfit = json::append(payload, shape, &mut self.column, &mut self.scratch),
+                PlanFormat::Avro(program) => misfit = program.append(payload, &mut self.column),
+                PlanFormat::Protobuf(program) => misfit = program.append(payload, &mut self.column),
+            }
+            if let Some(reason) = misfit {
+                report.add(row, reason);
             }
             debug_assert_eq!(self.column.len(), row + 1, "each payload appends one row");
         }

@@ -6,11 +6,13 @@ use stream_spec::types::DataType;
 /// Why a type cannot be decoded into.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum CompileError {
-    /// A schema language this decoder does not read.
-    #[error("messages with a schema in {format} cannot be decoded: use a JSON schema")]
-    Format {
+    /// A writer's and a reader's schema in different languages.
+    #[error("messages written by a schema in {writer} cannot be read by one in {reader}: use one language for both")]
+    Formats {
         /// The language of the writer's schema.
-        format: SchemaFormat,
+        writer: SchemaFormat,
+        /// The language of the reader's schema.
+        reader: SchemaFormat,
     },
     /// A map whose keys are not strings.
     #[error("map keys of type `{key}` cannot be decoded from JSON: use STRING keys")]

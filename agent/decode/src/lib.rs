@@ -14,6 +14,8 @@ pub mod limits;
 pub mod plan;
 pub mod report;
 
+mod avro;
 mod builders;
 mod json;
+mod protobuf;
 mod text;

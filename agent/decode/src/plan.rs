@@ -3,12 +3,14 @@
 //! The reader's type decides which columns come out. The one invariant: a compiled plan can be decoded with; every type
 //! that cannot be is refused here.
 
-use stream_spec::schema::{ParsedSchema, SchemaFormat};
+use stream_spec::schema::{ParsedSchema, Wire};
 use stream_spec::types::DataType;
 
+use crate::avro;
 use crate::error::CompileError;
 use crate::json::Shape;
 use crate::limits::TYPE_DEPTH_MAX;
+use crate::protobuf;
 
 /// How messages of one schema become a column of the reader's type.
 #[derive(Clone, Debug)]
@@ -23,6 +25,10 @@ pub(crate) enum PlanFormat {
     Text,
     /// One JSON value per message.
     Json(Shape),
+    /// One Avro datum per message.
+    Avro(avro::Program),
+    /// One Protobuf message per message.
+    Protobuf(protobuf::Program),
 }
 
 impl Plan {
@@ -56,12 +62,25 @@ impl Plan {
 
 /// A plan for messages written by `writer`, read as `reader`.
 ///
-/// JSON carries its field names in every message, so there the reader's type alone decides.
-pub fn compile(writer: &ParsedSchema, reader: &DataType) -> Result<Plan, CompileError> {
-    match writer.format {
-        SchemaFormat::Json => Plan::json(reader),
-        format => Err(CompileError::Format { format }),
-    }
+/// JSON carries its field names in every message, so there the reader's type alone decides. Avro resolves the two by its own rules;
+/// Protobuf by field numbers.
+pub fn compile(writer: &ParsedSchema, reader: &ParsedSchema) -> Result<Plan, CompileError> {
+    let format = match (&writer.wire, &reader.wire) {
+        (Wire::Json, Wire::Json) => return Plan::json(&reader.data_type),
+        (Wire::Avro(writer), Wire::Avro(reader_wire)) => PlanFormat::Avro(avro::Program::compile(writer, reader_wire)?),
+        (Wire::Protobuf(writer), Wire::Protobuf(reader_wire)) => PlanFormat::Protobuf(protobuf::Program::compile(writer, reader_wire)?),
+        _ => {
+            return Err(CompileError::Formats {
+                writer: writer.format,
+                reader: reader.format,
+            });
+        }
+    };
+    check(&reader.data_type, 1)?;
+    Ok(Plan {
+        reader: reader.data_type.clone(),
+        format,
+    })
 }
 
 fn check(data_type: &DataType, depth: usize) -> Result<(), CompileError> {

@@ -5,10 +5,12 @@
 
 pub mod capability;
 pub mod connection;
+pub mod filter;
 pub mod limits;
 pub mod name;
 pub mod options;
 pub mod path;
+pub mod regex;
 pub mod schema;
 pub mod stream;
 pub mod subscription;

@@ -104,7 +104,7 @@ impl Side {
                         message: format!("the schema of `{column}`: {}", problems.join("; ")),
                     }
                 })?;
-                plan::compile(&parsed, &parsed.data_type).map_err(|error| refused(column, &error))?
+                plan::compile(&parsed, &parsed).map_err(|error| refused(column, &error))?
             }
         };
         let decoder = Decoder::new(vec![plan]).map_err(|error| refused(column, &error))?;

@@ -3,7 +3,9 @@
 //! One folder per schema language, with the same file names inside; this file holds what they share. Two texts mean the
 //! same exactly when their normal forms are equal.
 
+pub mod avro;
 mod json;
+pub mod protobuf;
 
 use std::collections::BTreeSet;
 
@@ -45,7 +47,7 @@ impl std::fmt::Display for SchemaFormat {
 }
 
 /// A schema that can be decoded by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParsedSchema {
     /// Its language.
     pub format: SchemaFormat,
@@ -55,6 +57,19 @@ pub struct ParsedSchema {
     pub data_type: DataType,
     /// Fields that the schema says every message has. Decoding ignores it; the update verdict does not.
     pub required: BTreeSet<SchemaPath>,
+    /// How values lie in a message's bytes, where the type alone does not say it.
+    pub wire: Wire,
+}
+
+/// How values lie in a message's bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wire {
+    /// Text, read by the type.
+    Json,
+    /// Avro's binary encoding of this schema.
+    Avro(avro::tree::AvroType),
+    /// Protobuf's wire format of this message.
+    Protobuf(protobuf::tree::ProtoMessage),
 }
 
 /// What a message of the schema is as a whole.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Problems;
 use super::shape::{Kind, ObjectShape, Property, Shape};
 use crate::limits::TYPE_DEPTH_MAX;
-use crate::schema::{ParsedSchema, Root, SchemaFormat, SchemaPath, SchemaStep};
+use crate::schema::{ParsedSchema, Root, SchemaFormat, SchemaPath, SchemaStep, Wire};
 use crate::types::{DataType, Field};
 
 /// Characters that Delta refuses in column names.
@@ -42,6 +42,7 @@ pub(super) fn root(shape: &Shape, problems: &mut Problems) -> Option<ParsedSchem
         Root::Scalar
     };
     Some(ParsedSchema {
+        wire: Wire::Json,
         format: SchemaFormat::Json,
         root,
         data_type,
