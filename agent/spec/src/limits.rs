@@ -15,6 +15,9 @@ pub const JSON_DEPTH_MAX: usize = 220;
 /// that each use the next one twice would be a billion columns.
 pub const SCHEMA_PARTS_MAX: usize = 20_000;
 
+/// Most enum values that a schema may have, counted once per field that uses the enum: a schema's tree holds them that often.
+pub const SCHEMA_ENUM_VALUES_MAX: usize = 200_000;
+
 /// Most problems reported for one schema: enough to mend it in one go, few enough to read.
 pub const SCHEMA_PROBLEMS_MAX: usize = 20;
 

@@ -114,7 +114,7 @@ pub fn show_path(column: &str, path: &[SchemaStep]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} (found {found}); {remedy}", self.placed())]
 pub struct SchemaProblem {
-    /// Where in the text: a JSON pointer, empty for the whole.
+    /// Where in the text: a JSON pointer, or `line:column`; empty for the whole.
     pub location: String,
     /// The decoded field it concerns, as far as the location tells.
     pub path: SchemaPath,
@@ -154,7 +154,10 @@ pub fn parse(text: &SchemaText) -> Result<ParsedSchema, Vec<SchemaProblem>> {
             json::parse(text)
         }
         SchemaText::Avro(text) => not_in_this_version(text, SchemaFormat::Avro),
-        SchemaText::Proto { schema_text, .. } => not_in_this_version(schema_text, SchemaFormat::Protobuf),
+        SchemaText::Proto { schema_text, message_name } => {
+            check_length(schema_text)?;
+            protobuf::parse(schema_text, message_name)
+        }
     }
 }
 

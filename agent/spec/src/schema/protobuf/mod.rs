@@ -1,4 +1,60 @@
 //! Protobuf: from a `.proto` text and a message's name to the type that its messages decode to, and to the tree that says how their
 //! bytes lie.
+//!
+//! Three passes: `text` compiles the text without reading any file, `read` turns descriptors into the tree, `finish` turns the tree
+//! into a type. [`parse_as_spark`] answers whatever open-source Spark decodes; `refuse` adds what this product does not take.
 
+mod finish;
+mod read;
+mod text;
 pub mod tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use finish::data_type;
+
+use super::{ParsedSchema, SchemaPath, SchemaProblem};
+use crate::limits::SCHEMA_PROBLEMS_MAX;
+use crate::violation::shortened;
+
+/// Parses a Protobuf schema, or says everything that is wrong with it.
+pub(super) fn parse(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    parse_as_spark(schema_text, message_name)
+}
+
+/// Parses a Protobuf schema as open-source Spark's `from_protobuf` does, with unsigned integers widened and wrappers unwrapped:
+/// also types that no stream may be created with. What Spark itself cannot decode (recursion) is refused here too.
+pub fn parse_as_spark(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    let mut problems = Problems::default();
+    let parsed = text::compile(schema_text, &mut problems)
+        .and_then(|source| read::root(&source, message_name, &mut problems))
+        .map(finish::parsed);
+    match parsed {
+        Some(parsed) if problems.0.is_empty() => Ok(parsed),
+        _ => Err(problems.0),
+    }
+}
+
+/// The problems found so far. Every pass adds to it and goes on where it can.
+#[derive(Default)]
+struct Problems(Vec<SchemaProblem>);
+
+impl Problems {
+    /// Adds a problem at `line:column` of the text, or at an attribute.
+    fn add(&mut self, location: impl Into<String>, path: &SchemaPath, problem: impl Into<String>, found: &str, remedy: impl Into<String>) {
+        let (location, problem) = (location.into(), problem.into());
+        // A message type is read once per use of it; what is wrong with it is said once.
+        let said = self.0.iter().any(|known| known.location == location && known.problem == problem);
+        if said || self.0.len() >= SCHEMA_PROBLEMS_MAX {
+            return;
+        }
+        self.0.push(SchemaProblem {
+            location,
+            path: path.clone(),
+            problem,
+            found: shortened(found),
+            remedy: remedy.into(),
+        });
+    }
+}

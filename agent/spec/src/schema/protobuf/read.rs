@@ -1,0 +1,309 @@
+//! From descriptors to the tree: names resolved, presence and defaults decided, message types put where they are used.
+//!
+//! A message type that multiplies by being used in many places is bounded here, and so is a recursive one.
+
+use protox::prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Syntax, Value};
+
+use super::Problems;
+use super::text::Source;
+use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
+use crate::limits::{SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
+use crate::schema::{SchemaPath, SchemaStep};
+use crate::suggest;
+
+/// Where a problem with the name of the message is said to be.
+const MESSAGE_NAME: &str = "message_name";
+
+/// Names shown when the asked one is not there.
+const NAMES_SHOWN_MAX: usize = 20;
+
+/// The message of that name, which must be one of the text itself.
+pub(super) fn root(source: &Source, message_name: &str, problems: &mut Problems) -> Option<ProtoMessage> {
+    let mut messages = Vec::new();
+    source.file.messages().for_each(|message| collect(&message, &mut messages));
+    let Some(message) = messages.iter().find(|message| message.full_name() == message_name) else {
+        unknown_name(&messages, message_name, problems);
+        return None;
+    };
+    let mut reader = Reader {
+        source,
+        problems,
+        open: Vec::new(),
+        path: SchemaPath::new(),
+        parts: 0,
+        enum_values: 0,
+    };
+    Some(reader.message(message))
+}
+
+/// A message and those declared inside it, in the order of the text.
+fn collect(message: &MessageDescriptor, messages: &mut Vec<MessageDescriptor>) {
+    if message.is_map_entry() {
+        return;
+    }
+    messages.push(message.clone());
+    message.child_messages().for_each(|child| collect(&child, messages));
+}
+
+fn unknown_name(messages: &[MessageDescriptor], name: &str, problems: &mut Problems) {
+    let at = SchemaPath::new();
+    if messages.is_empty() {
+        problems.add("", &at, "the text declares no message", name, "declare one");
+        return;
+    }
+    let unqualified = messages
+        .iter()
+        .find(|message| message.name() == name.trim_start_matches('.'))
+        .map(MessageDescriptor::full_name);
+    if let Some(full_name) = unqualified {
+        let problem = format!("the message name `{name}` is not fully qualified");
+        problems.add(
+            MESSAGE_NAME,
+            &at,
+            problem,
+            name,
+            format!("write `{full_name}`: package and enclosing messages are part of the name"),
+        );
+        return;
+    }
+    let remedy = match suggest::nearest(name, messages.iter().map(MessageDescriptor::full_name)) {
+        Some(near) => format!("did you mean `{near}`? the messages of the text are {}", listed(messages)),
+        None => format!("the messages of the text are {}", listed(messages)),
+    };
+    problems.add(MESSAGE_NAME, &at, format!("the text declares no message `{name}`"), name, remedy);
+}
+
+fn listed(messages: &[MessageDescriptor]) -> String {
+    let mut names: Vec<String> = messages
+        .iter()
+        .take(NAMES_SHOWN_MAX)
+        .map(|message| format!("`{}`", message.full_name()))
+        .collect();
+    if messages.len() > NAMES_SHOWN_MAX {
+        names.push(format!("and {} more", messages.len() - NAMES_SHOWN_MAX));
+    }
+    names.join(", ")
+}
+
+struct Reader<'s, 'p> {
+    source: &'s Source,
+    problems: &'p mut Problems,
+    /// Full names of the message types that are being read, outermost first.
+    open: Vec<String>,
+    path: SchemaPath,
+    parts: usize,
+    enum_values: usize,
+}
+
+impl Reader<'_, '_> {
+    fn message(&mut self, message: &MessageDescriptor) -> ProtoMessage {
+        self.open.push(message.full_name().to_owned());
+        // Descriptors are sorted by number; columns are in the order of the text.
+        let numbers = message
+            .descriptor_proto()
+            .field
+            .iter()
+            .filter_map(|field| u32::try_from(field.number()).ok());
+        let descriptors: Vec<FieldDescriptor> = numbers.filter_map(|number| message.get_field(number)).collect();
+        let mut fields = Vec::with_capacity(descriptors.len());
+        for field in &descriptors {
+            self.path.push(SchemaStep::Field(field.name().to_owned()));
+            fields.extend(self.field(field));
+            self.path.pop();
+        }
+        self.open.pop();
+        ProtoMessage {
+            full_name: message.full_name().to_owned(),
+            fields,
+        }
+    }
+
+    /// A field, or nothing where a problem was found with it.
+    fn field(&mut self, field: &FieldDescriptor) -> Option<ProtoField> {
+        self.parts += 1;
+        if self.parts > SCHEMA_PARTS_MAX {
+            let remedy = "use fewer fields: a message type counts once for each place that uses it";
+            let problem = format!("the schema has more than {SCHEMA_PARTS_MAX} fields");
+            self.problems.add("", &SchemaPath::new(), problem, field.full_name(), remedy);
+            return None;
+        }
+        let label = match field.cardinality() {
+            Cardinality::Repeated => ProtoLabel::Repeated,
+            Cardinality::Required => ProtoLabel::Required,
+            Cardinality::Optional if field.supports_presence() => ProtoLabel::Explicit {
+                default: default_of(field),
+            },
+            Cardinality::Optional => ProtoLabel::Implicit,
+        };
+        let kind = if field.is_map() {
+            self.map(field)?
+        } else if label == ProtoLabel::Repeated {
+            self.below(SchemaStep::Element, field)?
+        } else {
+            self.kind(field)?
+        };
+        Some(ProtoField {
+            name: field.name().to_owned(),
+            number: field.number(),
+            label,
+            kind,
+            oneof: field
+                .containing_oneof()
+                .filter(|oneof| !oneof.is_synthetic())
+                .map(|oneof| oneof.name().to_owned()),
+        })
+    }
+
+    fn map(&mut self, field: &FieldDescriptor) -> Option<ProtoKind> {
+        let Kind::Message(entry) = field.kind() else { return None };
+        let key = self.kind(&entry.map_entry_key_field())?;
+        let value = self.below(SchemaStep::MapValue, &entry.map_entry_value_field())?;
+        Some(ProtoKind::Map {
+            key: Box::new(key),
+            value: Box::new(value),
+        })
+    }
+
+    fn below(&mut self, step: SchemaStep, field: &FieldDescriptor) -> Option<ProtoKind> {
+        self.path.push(step);
+        let kind = self.kind(field);
+        self.path.pop();
+        kind
+    }
+
+    fn kind(&mut self, field: &FieldDescriptor) -> Option<ProtoKind> {
+        Some(match field.kind() {
+            Kind::Double => ProtoKind::Double,
+            Kind::Float => ProtoKind::Float,
+            Kind::Int32 => ProtoKind::Int32,
+            Kind::Int64 => ProtoKind::Int64,
+            Kind::Uint32 => ProtoKind::Uint32,
+            Kind::Uint64 => ProtoKind::Uint64,
+            Kind::Sint32 => ProtoKind::Sint32,
+            Kind::Sint64 => ProtoKind::Sint64,
+            Kind::Fixed32 => ProtoKind::Fixed32,
+            Kind::Fixed64 => ProtoKind::Fixed64,
+            Kind::Sfixed32 => ProtoKind::Sfixed32,
+            Kind::Sfixed64 => ProtoKind::Sfixed64,
+            Kind::Bool => ProtoKind::Bool,
+            Kind::String => ProtoKind::String { verified: verified(field) },
+            Kind::Bytes => ProtoKind::Bytes,
+            Kind::Enum(descriptor) => ProtoKind::Enum(self.enum_type(field, &descriptor)?),
+            Kind::Message(message) => self.message_kind(field, &message)?,
+        })
+    }
+
+    fn message_kind(&mut self, field: &FieldDescriptor, message: &MessageDescriptor) -> Option<ProtoKind> {
+        if self.open.iter().any(|open| open == message.full_name()) {
+            let remedy = "a column's type is finite: unroll it to the depth you need";
+            return self.refuse(field, format!("the message type `{}` is recursive", message.full_name()), remedy);
+        }
+        if self.path.len() >= TYPE_DEPTH_MAX {
+            return self.refuse(
+                field,
+                format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep"),
+                "flatten it",
+            );
+        }
+        let read = self.message(message);
+        if field.is_group() {
+            return Some(ProtoKind::Group(read));
+        }
+        Some(well_known(&read, message.name()).unwrap_or(ProtoKind::Message(read)))
+    }
+
+    fn enum_type(&mut self, field: &FieldDescriptor, descriptor: &EnumDescriptor) -> Option<ProtoEnum> {
+        let declared = &descriptor.enum_descriptor_proto().value;
+        self.enum_values += declared.len();
+        if self.enum_values > SCHEMA_ENUM_VALUES_MAX {
+            let remedy = "use fewer: an enum's values count once for each field that uses it";
+            return self.refuse(
+                field,
+                format!("the schema has more than {SCHEMA_ENUM_VALUES_MAX} enum values"),
+                remedy,
+            );
+        }
+        Some(ProtoEnum {
+            full_name: descriptor.full_name().to_owned(),
+            values: declared.iter().map(|value| (value.name().to_owned(), value.number())).collect(),
+            closed: descriptor.parent_file().syntax() == Syntax::Proto2,
+        })
+    }
+
+    fn refuse<T>(&mut self, field: &FieldDescriptor, problem: String, remedy: &str) -> Option<T> {
+        let place = self.source.place(&field.parent_file(), field.path());
+        self.problems.add(place, &self.path, problem, field.full_name(), remedy);
+        None
+    }
+}
+
+/// The default that the text gives a field.
+fn default_of(field: &FieldDescriptor) -> Option<ProtoDefault> {
+    let text = field.field_descriptor_proto().default_value.as_deref()?;
+    Some(match field.default_value() {
+        Value::Bool(value) => ProtoDefault::Bool(value),
+        Value::I32(value) => ProtoDefault::Integer(value.into()),
+        Value::I64(value) => ProtoDefault::Integer(value.into()),
+        Value::U32(value) => ProtoDefault::Integer(value.into()),
+        Value::U64(value) => ProtoDefault::Integer(value.into()),
+        Value::F32(value) => ProtoDefault::Double(value.into()),
+        Value::F64(value) => ProtoDefault::Double(value),
+        Value::String(value) => ProtoDefault::Text(value),
+        Value::Bytes(value) => ProtoDefault::Bytes(value.to_vec()),
+        Value::EnumNumber(_) => ProtoDefault::Text(text.to_owned()),
+        // No other kind of field has a default in a text.
+        Value::Message(_) | Value::List(_) | Value::Map(_) => return None,
+    })
+}
+
+/// Whether malformed UTF-8 in a string makes the message unreadable, as protobuf-java has it: in proto3, in every map, and in a
+/// proto2 file that asks for it.
+fn verified(field: &FieldDescriptor) -> bool {
+    let file = field.parent_file();
+    let asked_for = file
+        .file_descriptor_proto()
+        .options
+        .as_ref()
+        .is_some_and(|options| options.java_string_check_utf8());
+    file.syntax() == Syntax::Proto3 || field.parent_message().is_map_entry() || asked_for
+}
+
+/// What a message type is where Spark has a type of its own for it.
+fn well_known(message: &ProtoMessage, name: &str) -> Option<ProtoKind> {
+    if let Some(wrapped) = wrapped(message) {
+        return Some(ProtoKind::Wrapper(Box::new(wrapped)));
+    }
+    let [seconds, nanos] = message.fields.as_slice() else { return None };
+    let is = |field: &ProtoField, name: &str, number: u32, kind: ProtoKind| {
+        let plain = matches!(field.label, ProtoLabel::Implicit | ProtoLabel::Explicit { default: None });
+        field.name == name && field.number == number && field.kind == kind && plain && field.oneof.is_none()
+    };
+    if !is(seconds, "seconds", 1, ProtoKind::Int64) || !is(nanos, "nanos", 2, ProtoKind::Int32) {
+        return None;
+    }
+    match name {
+        "Timestamp" => Some(ProtoKind::Timestamp),
+        "Duration" => Some(ProtoKind::Duration),
+        _ => None,
+    }
+}
+
+/// What one of the wrappers of `google.protobuf` wraps.
+fn wrapped(message: &ProtoMessage) -> Option<ProtoKind> {
+    let kind = match message.full_name.strip_prefix("google.protobuf.")? {
+        "DoubleValue" => ProtoKind::Double,
+        "FloatValue" => ProtoKind::Float,
+        "Int64Value" => ProtoKind::Int64,
+        "UInt64Value" => ProtoKind::Uint64,
+        "Int32Value" => ProtoKind::Int32,
+        "UInt32Value" => ProtoKind::Uint32,
+        "BoolValue" => ProtoKind::Bool,
+        "StringValue" => ProtoKind::String { verified: true },
+        "BytesValue" => ProtoKind::Bytes,
+        _ => return None,
+    };
+    match message.fields.as_slice() {
+        [value] if value.number == 1 && value.label == ProtoLabel::Implicit && value.kind == kind => Some(kind),
+        _ => None,
+    }
+}
