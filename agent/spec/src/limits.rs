@@ -59,3 +59,6 @@ pub const KINESIS_FETCH_PERIOD_MILLIS_MIN: u64 = 200;
 
 /// Longest option that is a duration, in milliseconds: a day; anything above is a slip of units.
 pub const OPTION_DURATION_MILLIS_MAX: u64 = 24 * 60 * 60 * 1000;
+
+/// Longest pattern of dates and times in a filter: several times what a date, a time and a zone with text between them need.
+pub const DATETIME_PATTERN_BYTES_MAX: usize = 128;
