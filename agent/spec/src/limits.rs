@@ -15,6 +15,10 @@ pub const JSON_DEPTH_MAX: usize = 220;
 /// that each use the next one twice would be a billion columns.
 pub const SCHEMA_PARTS_MAX: usize = 20_000;
 
+/// Most brackets that may be open at once in a Protobuf text: 32 nested messages, as protoc has it, and an option's value inside.
+/// The compiler recurses once per bracket.
+pub const PROTO_BRACKETS_MAX: usize = 64;
+
 /// Most enum values that a schema may have, counted once per field that uses the enum: a schema's tree holds them that often.
 pub const SCHEMA_ENUM_VALUES_MAX: usize = 200_000;
 

@@ -5,6 +5,7 @@
 use protox::prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Syntax, Value};
 
 use super::Problems;
+use super::editions::Presence;
 use super::text::Source;
 use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
 use crate::limits::{SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
@@ -127,14 +128,7 @@ impl Reader<'_, '_> {
             self.problems.add("", &SchemaPath::new(), problem, field.full_name(), remedy);
             return None;
         }
-        let label = match field.cardinality() {
-            Cardinality::Repeated => ProtoLabel::Repeated,
-            Cardinality::Required => ProtoLabel::Required,
-            Cardinality::Optional if field.supports_presence() => ProtoLabel::Explicit {
-                default: default_of(field),
-            },
-            Cardinality::Optional => ProtoLabel::Implicit,
-        };
+        let label = self.label(field);
         let kind = if field.is_map() {
             self.map(field)?
         } else if label == ProtoLabel::Repeated {
@@ -152,6 +146,24 @@ impl Reader<'_, '_> {
                 .filter(|oneof| !oneof.is_synthetic())
                 .map(|oneof| oneof.name().to_owned()),
         })
+    }
+
+    fn label(&self, field: &FieldDescriptor) -> ProtoLabel {
+        let presence = self
+            .source
+            .features(&field.parent_file(), field.full_name())
+            .map(|features| features.presence);
+        let has_presence_anyway = field.containing_oneof().is_some() || matches!(field.kind(), Kind::Message(_));
+        match (field.cardinality(), presence) {
+            (Cardinality::Repeated, _) => ProtoLabel::Repeated,
+            (Cardinality::Required, _) => ProtoLabel::Required,
+            (Cardinality::Optional, Some(Presence::Required)) if field.containing_oneof().is_none() => ProtoLabel::Required,
+            (Cardinality::Optional, Some(Presence::Implicit)) if !has_presence_anyway => ProtoLabel::Implicit,
+            (Cardinality::Optional, _) if field.supports_presence() => ProtoLabel::Explicit {
+                default: default_of(field),
+            },
+            (Cardinality::Optional, _) => ProtoLabel::Implicit,
+        }
     }
 
     fn map(&mut self, field: &FieldDescriptor) -> Option<ProtoKind> {
@@ -186,7 +198,9 @@ impl Reader<'_, '_> {
             Kind::Sfixed32 => ProtoKind::Sfixed32,
             Kind::Sfixed64 => ProtoKind::Sfixed64,
             Kind::Bool => ProtoKind::Bool,
-            Kind::String => ProtoKind::String { verified: verified(field) },
+            Kind::String => ProtoKind::String {
+                verified: self.verified(field),
+            },
             Kind::Bytes => ProtoKind::Bytes,
             Kind::Enum(descriptor) => ProtoKind::Enum(self.enum_type(field, &descriptor)?),
             Kind::Message(message) => self.message_kind(field, &message)?,
@@ -206,7 +220,9 @@ impl Reader<'_, '_> {
             );
         }
         let read = self.message(message);
-        if field.is_group() {
+        let features = self.source.features(&field.parent_file(), field.full_name());
+        let delimited = features.is_some_and(|features| features.delimited) && !field.parent_message().is_map_entry();
+        if field.is_group() || delimited {
             return Some(ProtoKind::Group(read));
         }
         Some(well_known(&read, message.name()).unwrap_or(ProtoKind::Message(read)))
@@ -223,11 +239,26 @@ impl Reader<'_, '_> {
                 remedy,
             );
         }
+        let features = self.source.features(&descriptor.parent_file(), descriptor.full_name());
         Some(ProtoEnum {
             full_name: descriptor.full_name().to_owned(),
             values: declared.iter().map(|value| (value.name().to_owned(), value.number())).collect(),
-            closed: descriptor.parent_file().syntax() == Syntax::Proto2,
+            closed: features.map_or(descriptor.parent_file().syntax() == Syntax::Proto2, |features| features.closed),
         })
+    }
+
+    /// Whether malformed UTF-8 in a string makes the message unreadable, as protobuf-java has it: in proto3, in every map, in a
+    /// proto2 file that asks for it, and in an edition where it is not switched off.
+    fn verified(&self, field: &FieldDescriptor) -> bool {
+        let file = field.parent_file();
+        let asked_for = file
+            .file_descriptor_proto()
+            .options
+            .as_ref()
+            .is_some_and(|options| options.java_string_check_utf8());
+        let features = self.source.features(&file, field.full_name());
+        let by_language = features.map_or(file.syntax() == Syntax::Proto3, |features| features.verified);
+        by_language || asked_for || field.parent_message().is_map_entry()
     }
 
     fn refuse<T>(&mut self, field: &FieldDescriptor, problem: String, remedy: &str) -> Option<T> {
@@ -254,18 +285,6 @@ fn default_of(field: &FieldDescriptor) -> Option<ProtoDefault> {
         // No other kind of field has a default in a text.
         Value::Message(_) | Value::List(_) | Value::Map(_) => return None,
     })
-}
-
-/// Whether malformed UTF-8 in a string makes the message unreadable, as protobuf-java has it: in proto3, in every map, and in a
-/// proto2 file that asks for it.
-fn verified(field: &FieldDescriptor) -> bool {
-    let file = field.parent_file();
-    let asked_for = file
-        .file_descriptor_proto()
-        .options
-        .as_ref()
-        .is_some_and(|options| options.java_string_check_utf8());
-    file.syntax() == Syntax::Proto3 || field.parent_message().is_map_entry() || asked_for
 }
 
 /// What a message type is where Spark has a type of its own for it.

@@ -6,11 +6,15 @@ use prost_types::FileDescriptorProto;
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::prost_reflect::{DescriptorPool, FileDescriptor};
 
-use super::Problems;
+use super::editions::{self, EditionProblem, FeatureMap, Features};
+use super::{Problems, scan};
+use crate::limits::PROTO_BRACKETS_MAX;
 use crate::schema::SchemaPath;
 
 /// The name that the text has among the files it imports.
 const FILE_NAME: &str = "schema.proto";
+
+const MEND: &str = "mend the text as the Protobuf language has it";
 
 /// Where descriptors keep the list of imports.
 const IMPORTS_TAG: i32 = 3;
@@ -19,10 +23,18 @@ const IMPORTS_TAG: i32 = 3;
 pub(super) struct Source {
     /// Its descriptors.
     pub(super) file: FileDescriptor,
+    /// What the text says by features; nothing where it is proto2 or proto3.
+    features: Option<FeatureMap>,
     places: Places,
 }
 
 impl Source {
+    /// The features of a field or enum by full name; nothing where its file is proto2 or proto3.
+    pub(super) fn features(&self, file: &FileDescriptor, full_name: &str) -> Option<Features> {
+        let features = self.features.as_ref().filter(|_| *file == self.file)?;
+        features.get(full_name).copied()
+    }
+
     /// `line:column` of a descriptor of the text, empty for one of an imported file.
     pub(super) fn place(&self, file: &FileDescriptor, path: &[i32]) -> String {
         if *file == self.file {
@@ -63,22 +75,39 @@ impl Places {
 
 /// Compiles a text, or says why not.
 pub(super) fn compile(text: &str, problems: &mut Problems) -> Option<Source> {
-    let mut descriptor = match File::from_source(FILE_NAME, text) {
+    let none = SchemaPath::new();
+    let tokens = scan::tokens(text);
+    if let Some(token) = scan::too_deep(&tokens, PROTO_BRACKETS_MAX) {
+        let problem = format!("more than {PROTO_BRACKETS_MAX} brackets are open");
+        problems.add(scan::place(text, token.span.start), &none, problem, token.of(text), "nest less");
+        return None;
+    }
+    let rewritten = match editions::rewrite(text, &tokens) {
+        Some(Ok(rewritten)) => Some(rewritten),
+        Some(Err(problem)) => {
+            add_edition_problem(&problem, &Places::default(), problems);
+            return None;
+        }
+        None => None,
+    };
+    let mut descriptor = match File::from_source(FILE_NAME, rewritten.as_deref().unwrap_or(text)) {
         Ok(file) => FileDescriptorProto::from(file),
         Err(error) => {
             let (place, message) = split_place(&format!("{error:?}"));
             let line = line_of(text, &place);
-            problems.add(
-                place,
-                &SchemaPath::new(),
-                message,
-                line,
-                "mend the text as the Protobuf language has it",
-            );
+            problems.add(place, &none, message, line, MEND);
             return None;
         }
     };
     let places = Places::take(&mut descriptor);
+    let features = match rewritten.map(|_| editions::take_features(&mut descriptor)) {
+        None => None,
+        Some(Ok(features)) => Some(features),
+        Some(Err(found)) => {
+            found.iter().for_each(|problem| add_edition_problem(problem, &places, problems));
+            return None;
+        }
+    };
     let mut pool = DescriptorPool::new();
     if !add_imports(&descriptor, &mut pool, &places, problems) {
         return None;
@@ -86,17 +115,22 @@ pub(super) fn compile(text: &str, problems: &mut Problems) -> Option<Source> {
     if let Err(error) = pool.add_file_descriptor_proto(descriptor) {
         let place = error.path().map(|path| places.shown(path)).unwrap_or_default();
         let line = line_of(text, &place);
-        problems.add(
-            place.clone(),
-            &SchemaPath::new(),
-            error.to_string(),
-            line,
-            "mend the text as the Protobuf language has it",
-        );
+        problems.add(place.clone(), &none, error.to_string(), line, MEND);
         return None;
     }
     let file = pool.get_file_by_name(FILE_NAME)?;
-    Some(Source { file, places })
+    Some(Source { file, features, places })
+}
+
+fn add_edition_problem(problem: &EditionProblem, places: &Places, problems: &mut Problems) {
+    let place = places.shown(&problem.path);
+    problems.add(
+        place,
+        &SchemaPath::new(),
+        problem.problem.as_str(),
+        &problem.found,
+        problem.remedy.as_str(),
+    );
 }
 
 /// Adds what the text imports; false when something of it is not to be had.

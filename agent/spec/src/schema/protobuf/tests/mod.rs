@@ -1,5 +1,6 @@
 //! Tables of Protobuf texts: the type each gives, how its bytes lie, or the problem it has and where.
 
+mod editions;
 mod types;
 
 use crate::schema::{ParsedSchema, SchemaProblem, Wire, protobuf};
@@ -21,4 +22,14 @@ fn tree(parsed: &ParsedSchema) -> &protobuf::tree::ProtoMessage {
 fn check_type(text: &str, expected: &str) {
     let parsed = protobuf::parse_as_spark(text, "M").unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
     assert_eq!(parsed.data_type.to_string(), format!("STRUCT<{expected}>"), "{text}");
+}
+
+/// Checks that there is exactly one problem, at `location`, whose message holds `expected`.
+fn check_refused(parsed: Result<ParsedSchema, Vec<SchemaProblem>>, location: &str, expected: &str, text: &str) {
+    let problems = parsed.err().unwrap_or_else(|| panic!("accepted: {text}"));
+    let [problem] = problems.as_slice() else {
+        panic!("{text}: {problems:?}")
+    };
+    assert_eq!(problem.location, location, "{text}: {problem}");
+    assert!(problem.to_string().contains(expected), "{text}: {problem}, expected {expected}");
 }
