@@ -114,7 +114,8 @@ pub fn show_path(column: &str, path: &[SchemaStep]) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} (found {found}); {remedy}", self.placed())]
 pub struct SchemaProblem {
-    /// Where in the text: a JSON pointer, or `line:column`; empty for the whole.
+    /// Where in the text, empty for the whole: a JSON pointer; in Protobuf `line:column`; in Avro the way through the schema,
+    /// `fields[2].type.items`, which follows names to what they stand for.
     pub location: String,
     /// The decoded field it concerns, as far as the location tells.
     pub path: SchemaPath,
@@ -153,7 +154,10 @@ pub fn parse(text: &SchemaText) -> Result<ParsedSchema, Vec<SchemaProblem>> {
             check_length(text)?;
             json::parse(text)
         }
-        SchemaText::Avro(text) => not_in_this_version(text, SchemaFormat::Avro),
+        SchemaText::Avro(text) => {
+            check_length(text)?;
+            avro::parse(text)
+        }
         SchemaText::Proto { schema_text, message_name } => {
             check_length(schema_text)?;
             protobuf::parse(schema_text, message_name)
@@ -176,7 +180,10 @@ pub fn same_meaning(left: &SchemaText, right: &SchemaText) -> bool {
 /// The one text that stands for all texts of the same meaning. Parsing it gives the same meaning again.
 pub fn normal_form(text: &SchemaText) -> Result<String, Vec<SchemaProblem>> {
     let parsed = parse(text)?;
-    Ok(json::normal_form(&parsed))
+    Ok(match &parsed.wire {
+        Wire::Json | Wire::Protobuf(_) => json::normal_form(&parsed),
+        Wire::Avro(schema) => avro::normal_form(schema),
+    })
 }
 
 fn check_length(text: &str) -> Result<(), Vec<SchemaProblem>> {
@@ -189,15 +196,5 @@ fn check_length(text: &str) -> Result<(), Vec<SchemaProblem>> {
         problem: "the schema text is too long".into(),
         found: format!("{} bytes", text.len()),
         remedy: format!("keep it within {SCHEMA_TEXT_BYTES_MAX} bytes"),
-    }])
-}
-
-fn not_in_this_version(text: &str, format: SchemaFormat) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    Err(vec![SchemaProblem {
-        location: String::new(),
-        path: SchemaPath::new(),
-        problem: format!("{format} schemas are not available in this version"),
-        found: format!("{} bytes of {format}", text.len()),
-        remedy: "declare the schema as `json_schema`".into(),
     }])
 }

@@ -47,11 +47,10 @@ fn check_direct(schemas: &DirectSchemas, violations: &mut Vec<Violation>) {
         let Some(text) = schemas.side(side) else { continue };
         let field = format!("{}.{}", side.attribute(), text.attribute());
         match text {
-            SchemaText::Json(_) => {
+            SchemaText::Json(_) | SchemaText::Avro(_) => {
                 let problems = schema::parse(text).err().unwrap_or_default();
                 violations.extend(problems.iter().map(|problem| problem.violation(field.clone())));
             }
-            SchemaText::Avro(text) => check_there(&field, text, violations),
             SchemaText::Proto { schema_text, message_name } => {
                 check_there(&format!("{field}.schema_text"), schema_text, violations);
                 check_there(&format!("{field}.message_name"), message_name, violations);

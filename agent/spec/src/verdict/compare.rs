@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::{FindingKind, Findings};
 use crate::path::kind;
-use crate::schema::{ParsedSchema, SchemaPath, SchemaStep, show_path};
+use crate::schema::{ParsedSchema, SchemaFormat, SchemaPath, SchemaStep, show_path};
 use crate::types::{DataType, Field};
 
 /// What is known of one place of a side before the update.
@@ -106,11 +106,7 @@ impl<'a> Comparison<'a, '_> {
                     } else {
                         ", which the column already is"
                     };
-                    return self.refuse(
-                        path,
-                        format!("BIGINT → INT narrows{earlier}"),
-                        "keep \"format\": \"int64\", or make a new stream",
-                    );
+                    return self.refuse(path, format!("BIGINT → INT narrows{earlier}"), remedy_narrow(self.new.format));
                 }
                 (old, new) => return self.refuse(path, format!("{} → {new} changes the type", kind(old)), REMEDY_TYPE),
             }
@@ -194,6 +190,14 @@ impl<'a> Comparison<'a, '_> {
             _ => return true,
         }
         false
+    }
+}
+
+fn remedy_narrow(format: SchemaFormat) -> &'static str {
+    match format {
+        SchemaFormat::Json => "keep \"format\": \"int64\", or make a new stream",
+        SchemaFormat::Avro => "keep `long`, or make a new stream",
+        SchemaFormat::Protobuf => "keep the 64-bit type, or make a new stream",
     }
 }
 

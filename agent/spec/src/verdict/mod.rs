@@ -1,8 +1,10 @@
 //! Decides whether a schema or exclusion update happens in place (product parts U2, U3, X1 to X3). The provider's plan
 //! and the agent call this one function.
 //!
-//! `compare` judges schemas, `exclusions` judges excluded paths; this file asks both and says what comes of it.
+//! `compare` judges the types of schemas, `avro` what bytes of Avro allow beyond them, `exclusions` judges excluded paths; this file
+//! asks them and says what comes of it.
 
+mod avro;
 mod compare;
 mod exclusions;
 
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use self::compare::{Comparison, Known};
 use crate::path::ColumnPath;
-use crate::schema::{self, ParsedSchema, SchemaFormat, show_path};
+use crate::schema::{self, ParsedSchema, SchemaFormat, Wire, show_path};
 use crate::stream::{DirectSchemas, Side};
 use crate::table;
 use crate::types::{DataType, Field};
@@ -159,6 +161,11 @@ fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings
         );
         return None;
     };
+    let refusals = findings.refusal_count();
+    judge_bytes(column, &earlier, &parsed, findings);
+    if findings.refusal_count() > refusals {
+        return Some(parsed.data_type);
+    }
     let table = question
         .table_columns
         .and_then(|columns| columns.iter().find(|field| field.name == column));
@@ -175,6 +182,15 @@ fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings
     }
     .run(known);
     Some(parsed.data_type)
+}
+
+/// Judges what types do not say: how values lie in the bytes of messages.
+fn judge_bytes(column: &'static str, earlier: &[ParsedSchema], new: &ParsedSchema, findings: &mut Findings) {
+    for old in earlier.iter().rev() {
+        if let (Wire::Avro(old), Wire::Avro(new)) = (&old.wire, &new.wire) {
+            avro::judge(column, old, new, findings);
+        }
+    }
 }
 
 /// Deduplication columns must still be there (product part U3: a definition's other parts go on as they are).

@@ -55,12 +55,14 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, serde_json::Error> {
 
 /// Asks for the verdict of a case, both schemas being the payload's.
 pub(crate) fn ask(case: &Case) -> Outcome {
-    if case.format != "json" {
-        return Outcome::NotAvailable(case.format.clone());
-    }
+    let text = match case.format.as_str() {
+        "json" => SchemaText::Json,
+        "avro" => SchemaText::Avro,
+        other => return Outcome::NotAvailable(other.to_owned()),
+    };
     let schemas = |schema: &Value| DirectSchemas {
         key: None,
-        payload: Some(SchemaText::Json(text_of(schema))),
+        payload: Some(text(text_of(schema))),
     };
     let history: Vec<DirectSchemas> = case.history.iter().chain([&case.old]).map(schemas).collect();
     let answer = verdict(&UpdateQuestion {

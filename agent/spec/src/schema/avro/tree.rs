@@ -1,7 +1,8 @@
 //! An Avro schema with every name resolved: what decoding and the update verdict work on.
 //!
-//! A named type stands in full wherever it is used, so that this is a tree; recursive schemas do not get this far. A logical type
-//! that does not fit what it annotates is dropped, as the Avro specification ("Logical Types") asks.
+//! A named type stands in full wherever it is used, so that this is a tree. A schema that contains itself does not get this far,
+//! unless it was read with some levels of itself; there the tree ends in [`Encoding::Recursion`]. A logical type that does not
+//! fit what it annotates is dropped, as the Avro specification ("Logical Types") asks.
 
 /// One schema.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +59,74 @@ pub enum Encoding {
     Array(Box<AvroType>),
     /// Blocks of pairs of a string and a value.
     Map(Box<AvroType>),
-    /// A long, the index of a branch, then that branch's value.
+    /// An int, the index of a branch, then that branch's value.
     Union(Vec<AvroType>),
+    /// The record of that name, which is around this place: no column has it, its bytes are stepped over.
+    Recursion(AvroName),
+}
+
+impl Encoding {
+    /// The word for it in schemas.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Int => "int",
+            Self::Long => "long",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::Bytes => "bytes",
+            Self::String => "string",
+            Self::Fixed { .. } => "fixed",
+            Self::Enum { .. } => "enum",
+            Self::Record { .. } | Self::Recursion(_) => "record",
+            Self::Array(_) => "array",
+            Self::Map(_) => "map",
+            Self::Union(_) => "union",
+        }
+    }
+
+    /// The name of a named type.
+    pub fn name(&self) -> Option<&AvroName> {
+        match self {
+            Self::Fixed { name, .. } | Self::Enum { name, .. } | Self::Record { name, .. } | Self::Recursion(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// What a union's branch of it is called in a column: a named type's short name, the word otherwise.
+    pub fn short_name(&self) -> &str {
+        self.name().map_or(self.word(), AvroName::short)
+    }
+}
+
+/// How a union becomes a column (decoding notes, Avro: unions). `null` only makes it nullable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnionShape {
+    /// One branch beside null: a column of its type.
+    One,
+    /// `int` and `long`, with whatever logical types: a BIGINT.
+    Long,
+    /// `float` and `double`: a DOUBLE.
+    Double,
+    /// Anything else: a STRUCT with a field for each branch but null.
+    Struct,
+}
+
+impl UnionShape {
+    /// The shape of a union with those branches.
+    pub fn of(branches: &[AvroType]) -> Self {
+        let mut values = branches
+            .iter()
+            .map(|branch| &branch.encoding)
+            .filter(|encoding| **encoding != Encoding::Null);
+        match (values.next(), values.next(), values.next()) {
+            (Some(_), None, _) => Self::One,
+            (Some(Encoding::Int), Some(Encoding::Long), None) | (Some(Encoding::Long), Some(Encoding::Int), None) => Self::Long,
+            (Some(Encoding::Float), Some(Encoding::Double), None) | (Some(Encoding::Double), Some(Encoding::Float), None) => Self::Double,
+            _ => Self::Struct,
+        }
+    }
 }
 
 /// A full name with the aliases that a reader's schema may give.

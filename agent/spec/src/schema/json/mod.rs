@@ -9,7 +9,7 @@ mod normal;
 mod pointer;
 mod read;
 mod shape;
-mod text;
+pub(super) mod text;
 mod typed;
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ pub(super) fn parse(text: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
 
 /// The problems found so far. Every pass adds to it and goes on where it can.
 #[derive(Default)]
-struct Problems(Vec<SchemaProblem>);
+pub(super) struct Problems(pub(super) Vec<SchemaProblem>);
 
 impl Problems {
     /// Adds a problem at a JSON pointer. `found` is shown as JSON, shortened.

@@ -12,7 +12,7 @@ use crate::limits::JSON_DEPTH_MAX;
 
 /// A JSON value with its objects' members in the order of the text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
+pub(in crate::schema) enum Json {
     /// `null`
     Null,
     /// `true` or `false`
@@ -31,7 +31,7 @@ pub(super) enum Json {
 
 impl Json {
     /// The member of that name, where this is an object that has it.
-    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+    pub(in crate::schema) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
             _ => None,
@@ -39,7 +39,7 @@ impl Json {
     }
 
     /// The string, where this is one.
-    pub(super) fn as_text(&self) -> Option<&str> {
+    pub(in crate::schema) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -75,12 +75,12 @@ impl fmt::Display for Json {
 }
 
 /// A string as JSON writes it.
-pub(super) fn quoted(text: &str) -> String {
+pub(in crate::schema) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// Parses a whole text. Duplicate keys become problems; the first of them is kept so that checking can go on.
-pub(super) fn parse(text: &str, problems: &mut Problems) -> Option<Json> {
+pub(in crate::schema) fn parse(text: &str, problems: &mut Problems) -> Option<Json> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // serde_json's own limit is lower than the nesting that a legal schema reaches; `Tree` counts instead.
     deserializer.disable_recursion_limit();

@@ -23,10 +23,13 @@ fn schemas_are_parsed_or_at_least_there() {
             "{field}.payload_schema.json_schema: the root is an array at the root (found ARRAY)"
         )],
     );
-    check(direct(None, Some(SchemaText::Avro("not parsed here".into()))), &[]);
+    let avro = |text: &str| Some(SchemaText::Avro(text.into()));
+    check(direct(None, avro(r#"{"type":"enum","name":"E","symbols":["A"]}"#)), &[]);
     check(
-        direct(None, Some(SchemaText::Avro(" ".into()))),
-        &[&format!("{field}.payload_schema.avro_schema: the text is empty")],
+        direct(None, avro(r#"["null","string"]"#)),
+        &[&format!(
+            "{field}.payload_schema.avro_schema: the root is a union at the root (found \"union\")"
+        )],
     );
     check(direct(proto("message A {}", "A"), None), &[]);
     let empty = format!("{field}.key_schema.proto_schema");

@@ -150,9 +150,3 @@ fn a_normal_form_means_what_its_text_means() {
     assert!(schema::same_meaning(&json, &normal));
     assert_eq!(schema::normal_form(&normal).map(SchemaText::Json), Ok(normal));
 }
-
-#[test]
-fn other_languages_are_not_available_yet() {
-    let problems = schema::parse(&SchemaText::Avro("{}".into())).expect_err("not available");
-    assert!(problems[0].problem.contains("not available in this version"), "{problems:?}");
-}

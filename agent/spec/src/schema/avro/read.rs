@@ -1,0 +1,334 @@
+//! From the document to the tree: names are followed, each use of a named type becomes a copy of it.
+//!
+//! A schema that cannot be read is reported where it stands and read on around. Attributes that decoding does not use
+//! (`doc`, `order`, unknown ones) are not looked at; defaults are kept as they are, fitting or not, as in Spark.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::names::{self, Definition, NamedKind};
+use super::tree::{AvroField, AvroType, Encoding};
+use super::{Place, Problems, logical};
+use crate::limits::{SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
+use crate::schema::SchemaStep;
+use crate::schema::json::text::{Json, quoted};
+
+const TYPES: &str = "supported types: null, boolean, int, long, float, double, bytes, string, record, enum, fixed, array, map, \
+                     a list of types as a union, and names that the schema defines";
+
+/// The tree of the whole document.
+pub(super) fn root(document: &Json, recursive_levels: usize, problems: &mut Problems) -> Option<AvroType> {
+    let definitions = names::collect(document, problems);
+    let mut reader = Reader {
+        definitions: &definitions,
+        recursive_levels,
+        problems,
+        place: Place::default(),
+        open: Vec::new(),
+        broken: HashSet::new(),
+        parts: 0,
+        depth: 0,
+    };
+    reader.schema(document, "")
+}
+
+struct Reader<'t, 'p> {
+    definitions: &'t HashMap<String, Definition<'t>>,
+    recursive_levels: usize,
+    problems: &'p mut Problems,
+    place: Place,
+    /// Full names of the records around the place.
+    open: Vec<&'t str>,
+    /// Named types whose problems are known: what is wrong in one is said once, not at each use.
+    broken: HashSet<&'t str>,
+    parts: usize,
+    depth: usize,
+}
+
+impl<'t> Reader<'t, '_> {
+    fn refuse<T>(&mut self, problem: impl Into<String>, found: &Json, remedy: impl Into<String>) -> Option<T> {
+        self.problems.add(&self.place, problem, found.to_string(), remedy);
+        None
+    }
+
+    /// Reads what stands one step down.
+    fn below(&mut self, step: &str, field: Option<SchemaStep>, schema: &'t Json, namespace: &str) -> Option<AvroType> {
+        let here = self.place.enter(step, field);
+        let read = self.schema(schema, namespace);
+        self.place.leave(here);
+        read
+    }
+
+    /// Reads the inside of a type that is one level of a column's type.
+    fn level<T>(&mut self, schema: &'t Json, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        if self.depth >= TYPE_DEPTH_MAX {
+            return self.refuse(
+                format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep"),
+                schema,
+                "flatten it",
+            );
+        }
+        self.depth += 1;
+        let read = inside(self);
+        self.depth -= 1;
+        read
+    }
+
+    fn schema(&mut self, schema: &'t Json, namespace: &str) -> Option<AvroType> {
+        self.parts += 1;
+        if self.parts > SCHEMA_PARTS_MAX {
+            // Said once, for the whole: the place where the count ran out tells nothing.
+            let remedy = "use fewer, or smaller, named types: each use of one counts as much as it holds";
+            let problem = format!("more than {SCHEMA_PARTS_MAX} parts once names are followed");
+            self.problems.add(&Place::default(), problem, "a larger schema".into(), remedy);
+            return None;
+        }
+        match schema {
+            Json::Text(name) => self.by_name(name, schema, namespace),
+            Json::List(branches) => self.union(schema, branches, namespace),
+            Json::Object(_) => self.object(schema, namespace),
+            _ => self.refuse("not a schema", schema, TYPES),
+        }
+    }
+
+    fn object(&mut self, schema: &'t Json, namespace: &str) -> Option<AvroType> {
+        let word = match schema.get("type") {
+            Some(Json::Text(word)) => word.as_str(),
+            Some(inner) => {
+                let remedy = "write the inner schema itself, without the object around it";
+                return self.refuse("the `type` of a schema is not a name", inner, remedy);
+            }
+            None => return self.refuse("a schema without `type`", schema, TYPES),
+        };
+        let encoding = match word {
+            "array" => self
+                .container(schema, "items", SchemaStep::Element, namespace)
+                .map(Encoding::Array)?,
+            "map" => self
+                .container(schema, "values", SchemaStep::MapValue, namespace)
+                .map(Encoding::Map)?,
+            _ if NamedKind::of(word).is_some() => return self.named(&names::full_name(schema, namespace)),
+            _ => match primitive(word) {
+                Some(encoding) => return self.annotated(encoding, schema),
+                None => return self.by_name(word, schema, namespace),
+            },
+        };
+        Some(plain(encoding))
+    }
+
+    fn annotated(&mut self, encoding: Encoding, schema: &Json) -> Option<AvroType> {
+        match logical::of(&encoding, schema) {
+            Ok(logical) => Some(AvroType { encoding, logical }),
+            Err(precision) => {
+                let problem = format!("a decimal of {precision} digits");
+                let remedy = format!(
+                    "use a precision of at most {}, or leave the logical type out",
+                    logical::DECIMAL_PRECISION_MAX
+                );
+                self.refuse(problem, schema, remedy)
+            }
+        }
+    }
+
+    fn by_name(&mut self, name: &str, found: &Json, namespace: &str) -> Option<AvroType> {
+        if let Some(encoding) = primitive(name) {
+            return Some(plain(encoding));
+        }
+        let full = names::completed(name, namespace);
+        // As Avro does, a name that its namespace does not have may be one without a namespace.
+        let known = [full.as_str(), name].into_iter().find(|name| self.definitions.contains_key(*name));
+        match known {
+            Some(known) => self.named(known),
+            None => self.refuse(format!("no type is named `{full}`"), found, TYPES),
+        }
+    }
+
+    fn named(&mut self, full: &str) -> Option<AvroType> {
+        // Without a definition the name was refused when names were collected.
+        let (full, definition) = self.definitions.get_key_value(full)?;
+        let full = full.as_str();
+        if self.broken.contains(full) {
+            return None;
+        }
+        let name = names::with_aliases(definition.schema, full);
+        let read = match definition.kind {
+            NamedKind::Record => self.record(full, definition.schema),
+            NamedKind::Enum => self.enumeration(full, definition.schema).map(plain),
+            NamedKind::Fixed => {
+                let size = self.size(definition.schema);
+                size.and_then(|size| self.annotated(Encoding::Fixed { name, size }, definition.schema))
+            }
+        };
+        if read.is_none() {
+            self.broken.insert(full);
+        }
+        read
+    }
+
+    fn record(&mut self, full: &'t str, schema: &'t Json) -> Option<AvroType> {
+        let name = names::with_aliases(schema, full);
+        let levels = self.open.iter().filter(|open| **open == full).count();
+        if levels > 0 && self.recursive_levels == 0 {
+            let remedy = "a column's type is finite: end it at a level, or keep the inner part as `string` or `bytes`";
+            self.problems
+                .add(&self.place, format!("the record `{full}` contains itself"), quoted(full), remedy);
+            return None;
+        }
+        if levels > 0 && levels >= self.recursive_levels {
+            return Some(plain(Encoding::Recursion(name)));
+        }
+        let Some(Json::List(list)) = schema.get("fields") else {
+            return self.refuse("a record without a list of `fields`", schema, "write \"fields\": [ … ]");
+        };
+        self.open.push(full);
+        let fields = self.level(schema, |reader| reader.fields(list, names::namespace_of(full)));
+        self.open.pop();
+        Some(plain(Encoding::Record { name, fields: fields? }))
+    }
+
+    fn fields(&mut self, list: &'t [Json], namespace: &str) -> Option<Vec<AvroField>> {
+        let mut fields = Vec::with_capacity(list.len());
+        let mut known = BTreeSet::new();
+        for (index, field) in list.iter().enumerate() {
+            let here = self.place.enter(&format!("fields[{index}]"), None);
+            let read = self.field(field, &mut known, namespace);
+            self.place.leave(here);
+            fields.extend(read);
+        }
+        (fields.len() == list.len()).then_some(fields)
+    }
+
+    fn field(&mut self, field: &'t Json, known: &mut BTreeSet<&'t str>, namespace: &str) -> Option<AvroField> {
+        let (name, schema) = match (field.get("name"), field.get("type")) {
+            (Some(Json::Text(name)), Some(schema)) => (name.as_str(), schema),
+            _ => return self.refuse("a field without `name` or `type`", field, "write both"),
+        };
+        if !names::is_legal(name) {
+            return self.refuse(format!("`{name}` is not a legal name"), field, names::NAME_REMEDY);
+        }
+        if !known.insert(name) {
+            return self.refuse(format!("two fields are named `{name}`"), field, "rename one");
+        }
+        let schema = self.below("type", Some(SchemaStep::Field(name.to_owned())), schema, namespace)?;
+        Some(AvroField {
+            name: name.to_owned(),
+            aliases: names::aliases(field).map(str::to_owned).collect(),
+            default: field.get("default").map(value),
+            schema,
+        })
+    }
+
+    fn enumeration(&mut self, full: &str, schema: &Json) -> Option<Encoding> {
+        let Some(Json::List(list)) = schema.get("symbols") else {
+            return self.refuse("an enum without a list of `symbols`", schema, "write \"symbols\": [ … ]");
+        };
+        let mut symbols: Vec<String> = Vec::with_capacity(list.len());
+        let mut known = HashSet::new();
+        for symbol in list {
+            match symbol.as_text() {
+                Some(text) if names::is_legal(text) && known.insert(text) => symbols.push(text.to_owned()),
+                Some(text) if names::is_legal(text) => {
+                    return self.refuse(format!("the symbol `{text}` is there twice"), symbol, "drop one");
+                }
+                _ => return self.refuse("a symbol that is not a legal name", symbol, names::NAME_REMEDY),
+            }
+        }
+        let default = match schema.get("default") {
+            None => None,
+            Some(default) => match default.as_text() {
+                Some(text) if known.contains(text) => Some(text.to_owned()),
+                _ => return self.refuse("the enum's default is none of its symbols", default, "name one of the symbols"),
+            },
+        };
+        Some(Encoding::Enum {
+            name: names::with_aliases(schema, full),
+            symbols,
+            default,
+        })
+    }
+
+    fn size(&mut self, schema: &Json) -> Option<usize> {
+        let size = match schema.get("size") {
+            Some(Json::Integer(size)) => i32::try_from(*size).ok().and_then(|size| usize::try_from(size).ok()),
+            _ => None,
+        };
+        size.or_else(|| {
+            self.refuse(
+                "a fixed without a `size`",
+                schema,
+                "say how many bytes each value has, 0 to 2147483647",
+            )
+        })
+    }
+
+    fn container(&mut self, schema: &'t Json, key: &str, step: SchemaStep, namespace: &str) -> Option<Box<AvroType>> {
+        let Some(inner) = schema.get(key) else {
+            return self.refuse(format!("no `{key}`"), schema, "say the type of what is inside");
+        };
+        self.level(schema, |reader| reader.below(key, Some(step), inner, namespace).map(Box::new))
+    }
+
+    fn union(&mut self, schema: &'t Json, list: &'t [Json], namespace: &str) -> Option<AvroType> {
+        let values = list.iter().filter(|branch| branch.as_text() != Some("null")).count();
+        if values > 1 {
+            return self.level(schema, |reader| reader.branches(list, namespace));
+        }
+        self.branches(list, namespace)
+    }
+
+    fn branches(&mut self, list: &'t [Json], namespace: &str) -> Option<AvroType> {
+        let mut branches = Vec::with_capacity(list.len());
+        let mut known = HashSet::new();
+        for (index, branch) in list.iter().enumerate() {
+            let here = self.place.enter(&format!("[{index}]"), None);
+            if matches!(branch, Json::List(_)) {
+                self.refuse::<()>("a union inside a union", branch, "put its branches into the outer one");
+            } else if let Some(read) = self.schema(branch, namespace) {
+                if known.insert(branch_name(&read.encoding).to_owned()) {
+                    branches.push(read);
+                } else {
+                    let problem = format!("two branches of the union are `{}`", branch_name(&read.encoding));
+                    self.refuse::<()>(problem, branch, "drop one: a union has each type once, logical types or not");
+                }
+            }
+            self.place.leave(here);
+        }
+        (branches.len() == list.len()).then(|| plain(Encoding::Union(branches)))
+    }
+}
+
+/// What tells a union's branches apart: the full name of a named type, the type's word otherwise.
+fn branch_name(encoding: &Encoding) -> &str {
+    encoding.name().map_or(encoding.word(), |name| &name.full)
+}
+
+fn plain(encoding: Encoding) -> AvroType {
+    AvroType { encoding, logical: None }
+}
+
+fn primitive(word: &str) -> Option<Encoding> {
+    Some(match word {
+        "null" => Encoding::Null,
+        "boolean" => Encoding::Boolean,
+        "int" => Encoding::Int,
+        "long" => Encoding::Long,
+        "float" => Encoding::Float,
+        "double" => Encoding::Double,
+        "bytes" => Encoding::Bytes,
+        "string" => Encoding::String,
+        _ => return None,
+    })
+}
+
+/// A default as `serde_json` has values: order and exact numbers do not matter here.
+fn value(json: &Json) -> serde_json::Value {
+    use serde_json::Value;
+    match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::from(*value),
+        Json::Integer(integer) => i64::try_from(*integer).map_or_else(|_| Value::from(*integer as f64), Value::from),
+        Json::Number(number) => Value::from(*number),
+        Json::Text(text) => Value::from(text.as_str()),
+        Json::List(items) => items.iter().map(value).collect(),
+        Json::Object(members) => members.iter().map(|(key, member)| (key.clone(), value(member))).collect(),
+    }
+}

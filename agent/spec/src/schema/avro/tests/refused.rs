@@ -1,0 +1,180 @@
+//! Refusals: the place, what is wrong there, and that something can be done about it.
+
+use super::{parse, record_of};
+use crate::limits::{SCHEMA_PARTS_MAX, SCHEMA_PROBLEMS_MAX, TYPE_DEPTH_MAX};
+
+#[track_caller]
+fn check(text: &str, location: &str, problem: &str) {
+    let problems = parse(text).expect_err(text);
+    let found = &problems[0];
+    assert_eq!(
+        (found.location.as_str(), found.problem.as_str()),
+        (location, problem),
+        "{text}\n{problems:?}"
+    );
+    assert!(!found.remedy.is_empty() && !found.found.is_empty(), "{problems:?}");
+}
+
+#[test]
+fn what_is_no_avro_schema_is_refused_where_it_stands() {
+    check("{", "", "the schema is not JSON");
+    check(r#"{"type":"int","type":"long"}"#, "type", "the key `type` appears twice");
+    check("1", "", "not a schema");
+    check("{}", "", "a schema without `type`");
+    check(r#""foo""#, "", "no type is named `foo`");
+    check(r#"{"type":["null","int"]}"#, "", "the `type` of a schema is not a name");
+    check(&record_of(r#"{"type":"array"}"#), "fields[0].type", "no `items`");
+    check(&record_of(r#"{"type":"map"}"#), "fields[0].type", "no `values`");
+    check(r#"{"type":"record","name":"R"}"#, "", "a record without a list of `fields`");
+    check(r#"{"type":"record","fields":[]}"#, "", "a named type without `name`");
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a"}]}"#,
+        "fields[0]",
+        "a field without `name` or `type`",
+    );
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a-b","type":"int"}]}"#,
+        "fields[0]",
+        "`a-b` is not a legal name",
+    );
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"a","type":"int"}]}"#,
+        "fields[1]",
+        "two fields are named `a`",
+    );
+    check(r#"{"type":"fixed","name":"1F","size":1}"#, "", "`1F` is not a legal name");
+    check(
+        r#"{"type":"fixed","name":"a.int","size":1}"#,
+        "",
+        "a type named like the primitive `int`",
+    );
+    check(
+        &record_of(r#"{"type":"fixed","name":"R","size":1}"#),
+        "fields[0].type",
+        "`R` is defined twice",
+    );
+    for size in ["", r#","size":-1"#, r#","size":1.5"#, r#","size":2147483648"#] {
+        check(&format!(r#"{{"type":"fixed","name":"F"{size}}}"#), "", "a fixed without a `size`");
+    }
+    let symbols = |rest: &str| format!(r#"{{"type":"enum","name":"E"{rest}}}"#);
+    check(&symbols(""), "", "an enum without a list of `symbols`");
+    check(&symbols(r#","symbols":["A","A"]"#), "", "the symbol `A` is there twice");
+    check(&symbols(r#","symbols":["a b"]"#), "", "a symbol that is not a legal name");
+    check(
+        &symbols(r#","symbols":["A"],"default":"Z""#),
+        "",
+        "the enum's default is none of its symbols",
+    );
+    check(&record_of(r#"["null",["int"]]"#), "fields[0].type[1]", "a union inside a union");
+    check(
+        &record_of(r#"["int",{"type":"int","logicalType":"date"}]"#),
+        "fields[0].type[1]",
+        "two branches of the union are `int`",
+    );
+    check(
+        &record_of(r#"{"type":"bytes","logicalType":"decimal","precision":39}"#),
+        "fields[0].type",
+        "a decimal of 39 digits",
+    );
+}
+
+#[test]
+fn what_no_table_can_hold_is_refused_though_spark_reads_it() {
+    check(r#"["null",{"type":"record","name":"R","fields":[]}]"#, "", "the root is a union");
+    check(r#"{"type":"array","items":"int"}"#, "", "the root is an array");
+    check(r#"{"type":"map","values":"int"}"#, "", "the root is a map");
+    check(r#""null""#, "", "the root is only null");
+    check(&record_of(r#""null""#), "fields[0].type", "`null` alone is no type");
+    check(&record_of(r#"["null"]"#), "fields[0].type", "a union without a type");
+    check(&record_of("[]"), "fields[0].type", "a union without a type");
+    check(
+        &record_of(r#"{"type":"array","items":{"type":"record","name":"N","fields":[]}}"#),
+        "fields[0].type.items",
+        "a record without fields",
+    );
+    check(
+        &record_of(r#"{"type":"fixed","name":"F","size":0}"#),
+        "fields[0].type",
+        "a fixed of no bytes",
+    );
+    check(
+        &record_of(r#"{"type":"map","values":["null","R"]}"#),
+        "fields[0].type.values[1]",
+        "the record `R` contains itself",
+    );
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"A","type":"int"}]}"#,
+        "fields[1]",
+        "the names `a` and `A` differ only in case",
+    );
+    let two = |left: &str, right: &str| {
+        let fixed = |name: &str| format!(r#"{{"type":"fixed","name":"{name}","size":1}}"#);
+        record_of(&format!("[{},{}]", fixed(left), fixed(right)))
+    };
+    check(
+        &two("Click", "CLICK"),
+        "fields[0].type[1]",
+        "two branches of the union are named `Click` and `CLICK`",
+    );
+    check(
+        &two("a.Click", "b.Click"),
+        "fields[0].type[1]",
+        "two branches of the union are named `Click` and `Click`",
+    );
+}
+
+#[test]
+fn a_problem_is_said_with_its_column_and_once_for_a_type_that_is_used_often() {
+    let n = r#"{"type":"record","name":"N","fields":[{"name":"x","type":"foo"}]}"#;
+    let text = format!(
+        r#"{{"type":"record","name":"R","fields":[{{"name":"p","type":{{"type":"array","items":{n}}}}},{{"name":"q","type":"N"}}]}}"#
+    );
+    let problems = parse(&text).expect_err("unknown type");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let shown = crate::schema::show_path("value", &problems[0].path);
+    assert_eq!(
+        (shown.as_str(), problems[0].location.as_str()),
+        ("value.p[].x", "fields[0].type.items.fields[0].type")
+    );
+
+    let fields: Vec<String> = (0..100).map(|index| format!(r#"{{"name":"f{index}","type":"foo"}}"#)).collect();
+    let text = format!(r#"{{"type":"record","name":"R","fields":[{}]}}"#, fields.join(","));
+    assert_eq!(parse(&text).expect_err("unknown types").len(), SCHEMA_PROBLEMS_MAX);
+}
+
+/// `R0` holds `R1` and so on; each is named in the one before and defined in the union behind.
+fn chain(levels: usize, uses: usize) -> String {
+    let record = |index: usize| {
+        let inner = if index + 1 < levels {
+            format!("\"R{}\"", index + 1)
+        } else {
+            "\"int\"".into()
+        };
+        let fields: Vec<String> = (0..uses).map(|field| format!(r#"{{"name":"f{field}","type":{inner}}}"#)).collect();
+        format!(r#"{{"type":"record","name":"R{index}","fields":[{}]}}"#, fields.join(","))
+    };
+    let rest: Vec<String> = (1..levels).map(record).collect();
+    let fields = rest
+        .iter()
+        .enumerate()
+        .map(|(index, schema)| format!(r#"{{"name":"d{index}","type":{schema}}}"#));
+    let first = format!(r#"{{"name":"first","type":{}}}"#, record(0));
+    let fields: Vec<String> = std::iter::once(first).chain(fields).collect();
+    format!(r#"{{"type":"record","name":"Top","fields":[{}]}}"#, fields.join(","))
+}
+
+#[test]
+fn depth_and_size_are_bounded_before_they_cost_anything() {
+    parse(&chain(TYPE_DEPTH_MAX - 1, 1)).expect("as deep as a type may be");
+    let problems = parse(&chain(TYPE_DEPTH_MAX, 1)).expect_err("too deep");
+    assert!(problems[0].problem.contains("nested more than 100 levels deep"), "{problems:?}");
+    let problems = parse(&chain(1000, 1)).expect_err("too deep");
+    assert!(problems[0].problem.contains("nested more than 100 levels deep"), "{problems:?}");
+    let problems = parse(&chain(40, 2)).expect_err("a trillion columns");
+    assert!(
+        problems[0].problem.contains(&format!("more than {SCHEMA_PARTS_MAX} parts")),
+        "{problems:?}"
+    );
+    let problems = parse(&"[".repeat(100_000)).expect_err("too deep as JSON");
+    assert!(problems[0].remedy.contains("levels deep"), "{problems:?}");
+}
