@@ -21,10 +21,13 @@ fn main() {
         let differ: Vec<_> = answers.filter(|(case, ours)| !oracle::agree(&case.expected, ours)).collect();
         println!("{file}: agree {} of {}", cases.len() - differ.len(), cases.len());
         for (case, ours) in differ {
-            let input = case.input.as_deref().map_or("NULL".into(), String::from_utf8_lossy);
+            let input = case
+                .input
+                .as_deref()
+                .map_or("NULL".to_owned(), |input| input.escape_ascii().to_string());
             println!(
                 "{} [{}]\n  input    {input}\n  expected {}\n  ours     {ours}",
-                case.id, case.ddl, case.expected
+                case.id, case.schema, case.expected
             );
         }
     }

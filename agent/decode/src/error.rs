@@ -15,7 +15,7 @@ pub enum CompileError {
         reader: SchemaFormat,
     },
     /// A map whose keys are not strings.
-    #[error("map keys of type `{key}` cannot be decoded from JSON: use STRING keys")]
+    #[error("map keys of type `{key}` cannot be decoded: use STRING keys")]
     MapKey {
         /// The key type that was asked for.
         key: DataType,
@@ -33,6 +33,18 @@ pub enum CompileError {
     TooDeep {
         /// The number of levels that is allowed.
         max: usize,
+    },
+    /// A Protobuf field whose bytes the reader's schema does not mean.
+    #[error("field `{field}` (number {number}) is written as {writer} and read as {reader}: give a changed field a new number")]
+    ProtobufField {
+        /// The writer's name of the field, with those of the messages around it.
+        field: String,
+        /// Its number in the innermost message.
+        number: u32,
+        /// What the writer's schema says it is.
+        writer: String,
+        /// What the reader's schema says it is.
+        reader: String,
     },
     /// A decoder without a plan.
     #[error("a decoder needs at least one plan")]

@@ -51,3 +51,18 @@ pub const PLANS_MAX: usize = 1 << 16;
 
 /// Scratch space kept from one message to the next. A rare large message must not hold its memory for ever.
 pub(crate) const SCRATCH_BYTES_KEPT_MAX: usize = 1 << 20;
+
+/// Messages and groups inside each other in one Protobuf message, known and unknown, as protobuf-java has it. Reading recurses
+/// once per level.
+pub(crate) const PROTOBUF_NESTING_MAX: usize = 100;
+
+/// Bytes of text that one Protobuf message may have put into columns without containing them: names of enum values, of which each
+/// takes one byte on the wire, and defaults of the schema. Spark has no such bound. Such a message is given up as a whole.
+pub const PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX: usize = 1 << 26;
+
+/// Bytes of one text column of a batch beyond which nothing is made up any more; then messages that would need it are given up. The
+/// texts of the messages themselves, three times [`BATCH_BYTES_MAX`] at worst, still have offsets behind it.
+pub const COLUMN_MADE_UP_BYTES_MAX: usize = 512 * 1024 * 1024;
+
+/// Field numbers up to here are found by position, four bytes each; a hash map has the larger ones.
+pub(crate) const DENSE_FIELD_NUMBER_MAX: u32 = 2047;

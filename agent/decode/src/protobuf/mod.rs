@@ -1,24 +1,56 @@
-//! Protobuf: bytes to columns by a program that is compiled once per pair of schemas.
+//! Protobuf: bytes to columns by a program that is compiled once per pair of schemas, with the results of Spark's
+//! `from_protobuf` in PERMISSIVE mode.
+//!
+//! `compile` makes a tree of nodes (`node`) parallel to the columns, `read` takes a message through it from the wire (`wire`,
+//! `scalar`, `names`), `complete` ends the row. Nothing is built in between. The one invariant: a message is one row whatever it
+//! holds, and one that is given up leaves nothing behind but a null.
+
+mod compile;
+mod complete;
+mod names;
+mod node;
+mod read;
+mod run;
+mod scalar;
+mod wire;
 
 use stream_spec::schema::protobuf::tree::ProtoMessage;
 
+use self::node::MessageNode;
+use self::run::Run;
+use self::wire::Wire;
 use crate::builders::{Column, ColumnBuilder};
 use crate::error::CompileError;
 use crate::report::MisfitReason;
 
 /// How messages of one schema become rows of another.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {}
+pub(crate) struct Program {
+    root: MessageNode,
+}
 
 impl Program {
     /// A program that reads messages of `writer` as `reader` has them.
-    pub(crate) fn compile(_writer: &ProtoMessage, _reader: &ProtoMessage) -> Result<Self, CompileError> {
-        Ok(Self {})
+    pub(crate) fn compile(writer: &ProtoMessage, reader: &ProtoMessage) -> Result<Self, CompileError> {
+        let root = compile::message(writer, reader)?;
+        Ok(Self { root })
     }
 
     /// Appends one row, whatever the payload holds.
-    pub(crate) fn append(&mut self, _payload: &[u8], column: &mut Column) -> Option<MisfitReason> {
-        column.append_null();
-        None
+    pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column) -> Option<MisfitReason> {
+        let Column::Struct(rows) = &mut *column else {
+            column.append_null();
+            return Some(read::defect());
+        };
+        let row = rows.len();
+        let mut run = Run::new();
+        let read = self.root.read(&mut Wire::new(payload), None, rows, &mut run);
+        let outcome = read.and_then(|()| self.root.complete_row(rows, &mut run));
+        if outcome.is_err() {
+            self.root.abandon();
+            rows.truncate(row);
+            rows.append_null();
+        }
+        outcome.err()
     }
 }

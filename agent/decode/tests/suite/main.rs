@@ -1,10 +1,10 @@
 //! The decoder from outside: Spark's recorded answers, messages of our own, and properties of any bytes.
 
 #[cfg(test)]
-mod from_json;
-#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod recorded;

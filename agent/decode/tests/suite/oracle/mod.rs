@@ -1,9 +1,10 @@
-//! Spark's recorded answers as cases: a message, a schema in Spark's DDL, what `from_json` made of it.
+//! Spark's recorded answers as cases: a message, its schema, what Spark made of it.
 //!
-//! Shared by the test that asserts them and the example that lists disagreements. `ddl` reads the schema, `render` writes
-//! our columns the way the answers are written.
+//! Shared by the tests that assert them and the example that lists disagreements. `ddl` reads a schema in Spark's DDL, `protobuf`
+//! one in a `.proto` text, `render` writes our columns the way the answers are written.
 
 pub(crate) mod ddl;
+pub(crate) mod protobuf;
 mod render;
 
 use std::path::Path;
@@ -18,9 +19,26 @@ pub(crate) use self::render::element;
 /// One recorded answer.
 pub(crate) struct Case {
     pub(crate) id: String,
-    pub(crate) ddl: String,
+    pub(crate) schema: CaseSchema,
     pub(crate) input: Option<Vec<u8>>,
     pub(crate) expected: Value,
+}
+
+/// What a message is read by; each file has cases of one form.
+pub(crate) enum CaseSchema {
+    /// `from_json` with a type in Spark's DDL.
+    Json { ddl: String },
+    /// `from_protobuf` with a `.proto` text and a message's name.
+    Protobuf { proto: String, message: String },
+}
+
+impl std::fmt::Display for CaseSchema {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Json { ddl } => f.write_str(ddl),
+            Self::Protobuf { proto, message } => write!(f, "{message} of {}", proto.split_whitespace().collect::<Vec<_>>().join(" ")),
+        }
+    }
 }
 
 /// The cases of a file, one a line.
@@ -32,21 +50,39 @@ pub(crate) fn load(path: &Path) -> Vec<Case> {
 fn parse_case(line: &str) -> Case {
     let case: Value = serde_json::from_str(line).expect("a case is JSON");
     let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
-    let input = case["input"].as_str().map(|input| match case["input_encoding"].as_str() {
-        Some("base64") => base64::engine::general_purpose::STANDARD.decode(input).expect("base64"),
-        _ => input.as_bytes().to_vec(),
-    });
+    let (schema, input, expected) = if case["proto"].is_string() {
+        let (proto, message) = (text("proto"), text("message"));
+        let schema = CaseSchema::Protobuf { proto, message };
+        (schema, protobuf::input(&case), protobuf::expected(&case))
+    } else {
+        (
+            CaseSchema::Json { ddl: text("ddl_schema") },
+            json_input(&case),
+            case["expected"].clone(),
+        )
+    };
     Case {
         id: text("id"),
-        ddl: text("ddl_schema"),
+        schema,
         input,
-        expected: case["expected"].clone(),
+        expected,
     }
+}
+
+fn json_input(case: &Value) -> Option<Vec<u8>> {
+    let input = case["input"].as_str()?;
+    Some(match case["input_encoding"].as_str() {
+        Some("base64") => base64::engine::general_purpose::STANDARD.decode(input).expect("base64"),
+        _ => input.as_bytes().to_vec(),
+    })
 }
 
 /// Our answer, rendered as the expected ones are. A schema we refuse is an `$error`.
 pub(crate) fn answer(case: &Case) -> Value {
-    decode_one(&case.ddl, case.input.as_deref())
+    match &case.schema {
+        CaseSchema::Json { ddl } => decode_one(ddl, case.input.as_deref()),
+        CaseSchema::Protobuf { proto, message } => protobuf::decode_one(proto, message, case.input.as_deref()),
+    }
 }
 
 /// One message decoded by itself with the schema of a DDL text.

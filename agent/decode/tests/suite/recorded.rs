@@ -1,11 +1,11 @@
-//! Every recorded answer of Spark's `from_json` is ours too, but for the cases that `data/not_exact.txt` names with a reason.
+//! Every recorded answer of Spark is ours too, but for the cases that `data/not_exact.txt` names with a reason.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::oracle;
 
-const FILES: [&str; 2] = ["from_json.jsonl", "from_json_fuzz.jsonl"];
+const FILES: [&str; 3] = ["from_json.jsonl", "from_json_fuzz.jsonl", "from_protobuf.jsonl"];
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

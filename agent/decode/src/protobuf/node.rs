@@ -1,0 +1,248 @@
+//! The compiled form of a message type: what each field number means, and what has been met of it in the open row.
+//!
+//! A node stands for one place in the tree of types and so for one column; of each there is one open row at most, because elements
+//! of a list are completed one after the other. That is why the marks of an open row are in the nodes. The one invariant: between
+//! messages no mark is set.
+
+use std::collections::HashMap;
+
+use stream_spec::types::DataType;
+
+use super::scalar::Scalar;
+use super::wire::{GROUP_START, WireKind};
+use crate::builders::{Column, ColumnBuilder};
+use crate::limits::DENSE_FIELD_NUMBER_MAX;
+
+#[derive(Clone, Debug)]
+pub(super) struct MessageNode {
+    pub(super) fields: Vec<FieldNode>,
+    pub(super) lookup: Lookup,
+    /// For each oneof, its member that is set.
+    pub(super) oneofs: Vec<Option<usize>>,
+    /// Columns of the reader that the writer has no field for.
+    pub(super) missing: Vec<MissingNode>,
+    /// Children of the struct column.
+    pub(super) columns: usize,
+    /// Cells that one more row takes in the columns below it.
+    pub(super) cells: usize,
+    /// True from the first byte of a row on until it is completed.
+    pub(super) open: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FieldNode {
+    pub(super) number: u32,
+    pub(super) wire_kind: WireKind,
+    /// True where values may also come many at once in delimited bytes.
+    pub(super) packable: bool,
+    pub(super) required: bool,
+    pub(super) oneof: Option<usize>,
+    pub(super) place: Place,
+    pub(super) content: Content,
+}
+
+/// Where values go.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// A child of the message's struct.
+    Child(usize),
+    /// A column that nobody sees: the reader has no such field, but what is wrong with its values counts.
+    Hidden(HiddenColumn),
+}
+
+pub(super) struct HiddenColumn {
+    data_type: DataType,
+    pub(super) column: Box<Column>,
+}
+
+impl HiddenColumn {
+    pub(super) fn new(data_type: DataType) -> Self {
+        let column = Box::new(Column::new(&data_type));
+        Self { data_type, column }
+    }
+}
+
+impl Clone for HiddenColumn {
+    fn clone(&self) -> Self {
+        Self::new(self.data_type.clone())
+    }
+}
+
+impl std::fmt::Debug for HiddenColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("HiddenColumn").field(&self.data_type).finish()
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    Single(Single),
+    /// Any number of values. Its marks are unused.
+    List(Value),
+    Map(Box<MapNode>),
+}
+
+/// A field that has one value at most.
+#[derive(Clone, Debug)]
+pub(super) struct Single {
+    pub(super) value: Value,
+    pub(super) absent: Absent,
+    /// True for a field without presence.
+    pub(super) zero_is_absent: bool,
+    /// True once it came in the open row.
+    pub(super) present: bool,
+    /// True while its column holds an element for the open row, complete or not.
+    pub(super) stored: bool,
+}
+
+impl Single {
+    pub(super) fn new(value: Value, absent: Absent, zero_is_absent: bool) -> Self {
+        Self {
+            value,
+            absent,
+            zero_is_absent,
+            present: false,
+            stored: false,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Scalar(Scalar),
+    /// A message that is nothing but its field 1, which has no presence.
+    Wrapper(Scalar),
+    /// A message, or a group.
+    Message(Box<MessageNode>),
+    /// Seconds and nanoseconds, in one column of microseconds.
+    Time(Time),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Time {
+    pub(super) seconds: i64,
+    pub(super) nanos: i32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct MapNode {
+    pub(super) key_verified: bool,
+    pub(super) value_wire_kind: WireKind,
+    pub(super) value: Single,
+}
+
+/// What is read for a value that did not come.
+#[derive(Clone, Debug)]
+pub(super) enum Absent {
+    Null,
+    Preset(Preset),
+    /// A message without any field.
+    EmptyMessage,
+    EmptyList,
+    EmptyMap,
+}
+
+/// A value that stands in the schema.
+#[derive(Clone, Debug)]
+pub(super) enum Preset {
+    Integer(i128),
+    Double(f64),
+    Bool(bool),
+    Bytes(Box<[u8]>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct MissingNode {
+    pub(super) child: usize,
+    pub(super) absent: Absent,
+}
+
+/// Where in the list of fields a number is.
+#[derive(Clone, Debug)]
+pub(super) struct Lookup {
+    /// By number; `NONE` where there is no field.
+    dense: Box<[u32]>,
+    sparse: HashMap<u32, usize>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Lookup {
+    pub(super) fn new(numbers: impl Iterator<Item = u32>) -> Self {
+        let (mut dense, mut sparse) = (Vec::new(), HashMap::new());
+        for (index, number) in numbers.enumerate() {
+            if number > DENSE_FIELD_NUMBER_MAX {
+                sparse.insert(number, index);
+                continue;
+            }
+            let position = number as usize;
+            if dense.len() <= position {
+                dense.resize(position + 1, NONE);
+            }
+            if let (Some(place), Ok(index)) = (dense.get_mut(position), u32::try_from(index)) {
+                *place = index;
+            }
+        }
+        Self {
+            dense: dense.into(),
+            sparse,
+        }
+    }
+
+    #[inline]
+    pub(super) fn find(&self, number: u32) -> Option<usize> {
+        match self.dense.get(number as usize) {
+            Some(index) => (*index != NONE).then_some(*index as usize),
+            None if self.sparse.is_empty() => None,
+            None => self.sparse.get(&number).copied(),
+        }
+    }
+}
+
+impl MessageNode {
+    /// Forgets the marks of a row that is given up. The columns are the caller's to take back.
+    pub(super) fn abandon(&mut self) {
+        if !self.open {
+            return;
+        }
+        self.open = false;
+        self.oneofs.fill(None);
+        for field in &mut self.fields {
+            match &mut field.content {
+                Content::Single(single) => single.abandon(),
+                Content::List(value) => value.abandon(),
+                Content::Map(map) => map.value.abandon(),
+            }
+            if let Place::Hidden(hidden) = &mut field.place {
+                hidden.column.truncate(0);
+            }
+        }
+    }
+}
+
+impl Single {
+    pub(super) fn abandon(&mut self) {
+        self.present = false;
+        self.stored = false;
+        self.value.abandon();
+    }
+}
+
+impl Value {
+    fn abandon(&mut self) {
+        match self {
+            Self::Scalar(_) | Self::Wrapper(_) => {}
+            Self::Message(node) => node.abandon(),
+            Self::Time(time) => *time = Time::default(),
+        }
+    }
+
+    /// How it lies on the wire, for a kind that is no group.
+    pub(super) fn wire_kind(&self, is_group: bool) -> WireKind {
+        match self {
+            Self::Scalar(scalar) => scalar.wire_kind(),
+            Self::Message(_) if is_group => GROUP_START,
+            Self::Wrapper(_) | Self::Message(_) | Self::Time(_) => super::wire::DELIMITED,
+        }
+    }
+}

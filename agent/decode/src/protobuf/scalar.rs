@@ -1,0 +1,206 @@
+//! Values that are one element of one column: from the wire into it.
+//!
+//! The one invariant: a call appends one element or none, and reads the whole value or fails.
+
+use arrow_array::types::ArrowPrimitiveType;
+
+use super::names::EnumNames;
+use super::run::Run;
+use super::wire::{DELIMITED, EIGHT_BYTES, FOUR_BYTES, VARINT, Wire, WireKind, zigzag32, zigzag64};
+use crate::builders::{BytesColumn, Column, ColumnBuilder, PrimitiveColumn};
+use crate::report::MisfitReason;
+use crate::text::utf8::append_repaired;
+
+/// What a value is on the wire, as far as reading it goes: what is signed alike and as long is one.
+#[derive(Clone, Debug)]
+pub(super) enum Scalar {
+    Int32,
+    Int64,
+    Uint32,
+    Uint64,
+    Sint32,
+    Sint64,
+    /// Four bytes, taken for a signed number whatever the schema says, as Spark does.
+    Fixed32,
+    /// Eight bytes, taken for a signed number whatever the schema says, as Spark does.
+    Fixed64,
+    Float,
+    Double,
+    Bool,
+    Text {
+        verified: bool,
+    },
+    Bytes,
+    Enum(Box<EnumNames>),
+}
+
+impl Scalar {
+    pub(super) fn wire_kind(&self) -> WireKind {
+        match self {
+            Self::Int32 | Self::Int64 | Self::Uint32 | Self::Uint64 | Self::Sint32 | Self::Sint64 | Self::Bool | Self::Enum(_) => VARINT,
+            Self::Fixed32 | Self::Float => FOUR_BYTES,
+            Self::Fixed64 | Self::Double => EIGHT_BYTES,
+            Self::Text { .. } | Self::Bytes => DELIMITED,
+        }
+    }
+}
+
+/// How a value goes into its column.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    /// The row whose value this one takes the place of.
+    pub(super) replace: Option<usize>,
+    /// True where the zero value is an absent one.
+    pub(super) zero_is_absent: bool,
+}
+
+impl Slot {
+    /// One more element of a list.
+    pub(super) const ELEMENT: Self = Self {
+        replace: None,
+        zero_is_absent: false,
+    };
+}
+
+/// What became of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Put {
+    /// It is the column's last element.
+    Stored,
+    /// It is zero and counts as absent; so does a value before it.
+    Absent,
+    /// It belongs to no value of a closed enum: an unknown field. A value before it stays.
+    Unknown,
+}
+
+/// Reads a value of that kind and puts it into the column.
+#[inline]
+pub(super) fn put(scalar: &Scalar, wire: &mut Wire<'_>, column: &mut Column, slot: Slot, run: &mut Run) -> Result<Put, MisfitReason> {
+    Ok(match (scalar, column) {
+        (Scalar::Int32, Column::Int(column)) => put_number(column, wire.varint32()?.cast_signed(), slot),
+        (Scalar::Int32, Column::BigInt(column)) => put_number(column, i64::from(wire.varint32()?.cast_signed()), slot),
+        (Scalar::Int64, Column::BigInt(column)) => put_number(column, wire.varint()?.cast_signed(), slot),
+        (Scalar::Uint32, Column::BigInt(column)) => put_number(column, i64::from(wire.varint32()?), slot),
+        (Scalar::Uint32, Column::Decimal { column, .. }) => put_number(column, i128::from(wire.varint32()?), slot),
+        (Scalar::Uint64, Column::Decimal { column, .. }) => put_number(column, i128::from(wire.varint()?), slot),
+        (Scalar::Sint32, Column::Int(column)) => put_number(column, zigzag32(wire.varint32()?), slot),
+        (Scalar::Sint32, Column::BigInt(column)) => put_number(column, i64::from(zigzag32(wire.varint32()?)), slot),
+        (Scalar::Sint64, Column::BigInt(column)) => put_number(column, zigzag64(wire.varint()?), slot),
+        (Scalar::Fixed32, Column::Int(column)) => put_number(column, i32::from_le_bytes(wire.four_bytes()?), slot),
+        (Scalar::Fixed64, Column::BigInt(column)) => put_number(column, i64::from_le_bytes(wire.eight_bytes()?), slot),
+        // A zero with a sign is a value: what counts are the bits.
+        (Scalar::Float, Column::Float(column)) => {
+            let value = f32::from_le_bytes(wire.four_bytes()?);
+            put_value(column, value, value.to_bits() == 0, slot)
+        }
+        (Scalar::Double, Column::Double(column)) => {
+            let value = f64::from_le_bytes(wire.eight_bytes()?);
+            put_value(column, value, value.to_bits() == 0, slot)
+        }
+        (Scalar::Bool, Column::Boolean(column)) => {
+            let value = wire.varint()? != 0;
+            replace(column, slot);
+            if slot.zero_is_absent && !value {
+                return Ok(Put::Absent);
+            }
+            column.append(value);
+            Put::Stored
+        }
+        (Scalar::Text { verified }, Column::String(column)) => put_text(wire.delimited()?, *verified, column, slot)?,
+        (Scalar::Bytes, Column::Binary(column)) => {
+            let bytes = wire.delimited()?;
+            replace(column, slot);
+            if slot.zero_is_absent && bytes.is_empty() {
+                return Ok(Put::Absent);
+            }
+            column.append(bytes);
+            Put::Stored
+        }
+        (Scalar::Enum(names), Column::String(column)) => put_name(wire.varint32()?.cast_signed(), names, column, slot, run)?,
+        (scalar, _) => {
+            debug_assert!(false, "{scalar:?} goes into a column of another kind");
+            return Err(MisfitReason::WrongKind);
+        }
+    })
+}
+
+#[inline]
+fn put_number<T>(column: &mut PrimitiveColumn<T>, value: T::Native, slot: Slot) -> Put
+where
+    T: ArrowPrimitiveType,
+    T::Native: Default + PartialEq,
+{
+    put_value(column, value, value == T::Native::default(), slot)
+}
+
+#[inline]
+fn put_value<T: ArrowPrimitiveType>(column: &mut PrimitiveColumn<T>, value: T::Native, is_zero: bool, slot: Slot) -> Put {
+    replace(column, slot);
+    if slot.zero_is_absent && is_zero {
+        return Put::Absent;
+    }
+    column.append(value);
+    Put::Stored
+}
+
+#[inline]
+fn replace(column: &mut impl ColumnBuilder, slot: Slot) {
+    if let Some(row) = slot.replace {
+        column.truncate(row);
+    }
+}
+
+/// Puts a text into the column; one that is not UTF-8 is an error if it is verified, and repaired if not.
+#[inline]
+pub(super) fn put_text(bytes: &[u8], verified: bool, column: &mut BytesColumn, slot: Slot) -> Result<Put, MisfitReason> {
+    replace(column, slot);
+    if slot.zero_is_absent && bytes.is_empty() {
+        return Ok(Put::Absent);
+    }
+    if is_text(bytes) {
+        column.append(bytes);
+    } else if verified {
+        return Err(MisfitReason::Malformed);
+    } else {
+        append_repaired(bytes, column.tail());
+        column.commit_tail();
+    }
+    Ok(Put::Stored)
+}
+
+#[inline]
+fn is_text(bytes: &[u8]) -> bool {
+    let (words, rest) = bytes.as_chunks::<8>();
+    // Most texts are short and plain.
+    let mut high_bits = rest.iter().fold(0, |bits, byte| bits | byte) & 0x80;
+    if bytes.len() <= SHORT_TEXT_BYTES {
+        let bits = words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word));
+        high_bits |= u8::from(bits & 0x8080_8080_8080_8080 != 0);
+        if high_bits == 0 {
+            return true;
+        }
+    }
+    simdutf8::basic::from_utf8(bytes).is_ok()
+}
+
+/// Texts up to here are looked at word by word before anything more costly begins.
+const SHORT_TEXT_BYTES: usize = 64;
+
+fn put_name(number: i32, names: &EnumNames, column: &mut BytesColumn, slot: Slot, run: &mut Run) -> Result<Put, MisfitReason> {
+    let (name, digits) = match (names.of(number), names.made_up()) {
+        (Some(name), _) => (name, None),
+        (None, Some(beginning)) => (beginning, Some(number)),
+        (None, None) => return Ok(Put::Unknown),
+    };
+    replace(column, slot);
+    if slot.zero_is_absent && number == 0 {
+        return Ok(Put::Absent);
+    }
+    run.make_up(name.len(), column)?;
+    column.tail().extend_from_slice(name);
+    if let Some(number) = digits {
+        column.tail().extend_from_slice(number.to_string().as_bytes());
+    }
+    column.commit_tail();
+    Ok(Put::Stored)
+}
