@@ -19,6 +19,16 @@ pub const SCHEMA_PARTS_MAX: usize = 20_000;
 /// The compiler recurses once per bracket.
 pub const PROTO_BRACKETS_MAX: usize = 64;
 
+/// Longest dotted name in a Protobuf text, in bytes: the compiler keeps every prefix of a package.
+pub const PROTO_NAME_BYTES_MAX: usize = 1000;
+
+/// Most bytes of all full names in a Protobuf text, about: short names in a long package are what costs memory. A large real schema
+/// has a tenth of it.
+pub const PROTO_FULL_NAMES_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Longest default value in a Protobuf text, in bytes. A schema's tree holds it once for each place that uses the message.
+pub const PROTO_DEFAULT_BYTES_MAX: usize = 4096;
+
 /// Most enum values that a schema may have, counted once per field that uses the enum: a schema's tree holds them that often.
 pub const SCHEMA_ENUM_VALUES_MAX: usize = 200_000;
 

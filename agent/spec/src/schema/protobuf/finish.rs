@@ -28,6 +28,22 @@ pub fn data_type(field: &ProtoField) -> Option<DataType> {
     }
 }
 
+/// What the wrapper of `google.protobuf` with that full name wraps.
+pub(super) fn wrapped_kind(full_name: &str) -> Option<ProtoKind> {
+    Some(match full_name.strip_prefix("google.protobuf.")? {
+        "DoubleValue" => ProtoKind::Double,
+        "FloatValue" => ProtoKind::Float,
+        "Int64Value" => ProtoKind::Int64,
+        "UInt64Value" => ProtoKind::Uint64,
+        "Int32Value" => ProtoKind::Int32,
+        "UInt32Value" => ProtoKind::Uint32,
+        "BoolValue" => ProtoKind::Bool,
+        "StringValue" => ProtoKind::String { verified: true },
+        "BytesValue" => ProtoKind::Bytes,
+        _ => return None,
+    })
+}
+
 fn columns(message: &ProtoMessage) -> Vec<Field> {
     let column = |field: &ProtoField| Some(Field::new(field.name.clone(), data_type(field)?));
     message.fields.iter().filter_map(column).collect()

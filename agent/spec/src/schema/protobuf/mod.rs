@@ -7,6 +7,7 @@
 mod editions;
 mod finish;
 mod read;
+mod refuse;
 mod scan;
 mod text;
 pub mod tree;
@@ -22,15 +23,28 @@ use crate::violation::shortened;
 
 /// Parses a Protobuf schema, or says everything that is wrong with it.
 pub(super) fn parse(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    parse_as_spark(schema_text, message_name)
+    parse_by(Rules::Product, schema_text, message_name)
 }
 
 /// Parses a Protobuf schema as open-source Spark's `from_protobuf` does, with unsigned integers widened and wrappers unwrapped:
 /// also types that no stream may be created with. What Spark itself cannot decode (recursion) is refused here too.
 pub fn parse_as_spark(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    parse_by(Rules::Spark, schema_text, message_name)
+}
+
+/// Whose schemas are legal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rules {
+    /// Whatever open-source Spark decodes.
+    Spark,
+    /// What a stream may be created with.
+    Product,
+}
+
+fn parse_by(rules: Rules, schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
     let mut problems = Problems::default();
     let parsed = text::compile(schema_text, &mut problems)
-        .and_then(|source| read::root(&source, message_name, &mut problems))
+        .and_then(|source| read::root(&source, message_name, rules, &mut problems))
         .map(finish::parsed);
     match parsed {
         Some(parsed) if problems.0.is_empty() => Ok(parsed),

@@ -4,11 +4,12 @@
 
 use protox::prost_reflect::{Cardinality, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, Syntax, Value};
 
-use super::Problems;
 use super::editions::Presence;
+use super::refuse::{self, Refusal};
 use super::text::Source;
 use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
-use crate::limits::{SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
+use super::{Problems, Rules, finish};
+use crate::limits::{PROTO_DEFAULT_BYTES_MAX, SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
 use crate::schema::{SchemaPath, SchemaStep};
 use crate::suggest;
 
@@ -19,7 +20,7 @@ const MESSAGE_NAME: &str = "message_name";
 const NAMES_SHOWN_MAX: usize = 20;
 
 /// The message of that name, which must be one of the text itself.
-pub(super) fn root(source: &Source, message_name: &str, problems: &mut Problems) -> Option<ProtoMessage> {
+pub(super) fn root(source: &Source, message_name: &str, rules: Rules, problems: &mut Problems) -> Option<ProtoMessage> {
     let mut messages = Vec::new();
     source.file.messages().for_each(|message| collect(&message, &mut messages));
     let Some(message) = messages.iter().find(|message| message.full_name() == message_name) else {
@@ -29,12 +30,25 @@ pub(super) fn root(source: &Source, message_name: &str, problems: &mut Problems)
     let mut reader = Reader {
         source,
         problems,
+        rules,
         open: Vec::new(),
         path: SchemaPath::new(),
         parts: 0,
         enum_values: 0,
     };
-    Some(reader.message(message))
+    let read = reader.message(message);
+    if rules == Rules::Product && problems.0.is_empty() && read.fields.iter().all(|field| finish::data_type(field).is_none()) {
+        let place = source.place(&source.file, message.path());
+        let problem = format!("the message `{message_name}` has no field that a column could hold");
+        problems.add(
+            place,
+            &SchemaPath::new(),
+            problem,
+            message_name,
+            "declare a field: a message without fields has no column",
+        );
+    }
+    Some(read)
 }
 
 /// A message and those declared inside it, in the order of the text.
@@ -89,6 +103,7 @@ fn listed(messages: &[MessageDescriptor]) -> String {
 struct Reader<'s, 'p> {
     source: &'s Source,
     problems: &'p mut Problems,
+    rules: Rules,
     /// Full names of the message types that are being read, outermost first.
     open: Vec<String>,
     path: SchemaPath,
@@ -113,10 +128,19 @@ impl Reader<'_, '_> {
             self.path.pop();
         }
         self.open.pop();
-        ProtoMessage {
+        let read = ProtoMessage {
             full_name: message.full_name().to_owned(),
             fields,
+        };
+        if self.rules == Rules::Product {
+            for (name, refusal) in refuse::twins(&read) {
+                let Some(field) = message.get_field_by_name(&name) else { continue };
+                self.path.push(SchemaStep::Field(name));
+                self.add(&field, refusal);
+                self.path.pop();
+            }
         }
+        read
     }
 
     /// A field, or nothing where a problem was found with it.
@@ -128,13 +152,18 @@ impl Reader<'_, '_> {
             self.problems.add("", &SchemaPath::new(), problem, field.full_name(), remedy);
             return None;
         }
+        let default_length = field.field_descriptor_proto().default_value.as_ref().map_or(0, String::len);
+        if default_length > PROTO_DEFAULT_BYTES_MAX {
+            let problem = format!("the default value is longer than {PROTO_DEFAULT_BYTES_MAX} bytes");
+            return self.refuse(field, problem, "shorten it, or leave it out");
+        }
         let label = self.label(field);
         let kind = if field.is_map() {
             self.map(field)?
         } else if label == ProtoLabel::Repeated {
-            self.below(SchemaStep::Element, field)?
+            self.below(SchemaStep::Element, field, field)?
         } else {
-            self.kind(field)?
+            self.kind(field, field)?
         };
         Some(ProtoField {
             name: field.name().to_owned(),
@@ -168,22 +197,30 @@ impl Reader<'_, '_> {
 
     fn map(&mut self, field: &FieldDescriptor) -> Option<ProtoKind> {
         let Kind::Message(entry) = field.kind() else { return None };
-        let key = self.kind(&entry.map_entry_key_field())?;
-        let value = self.below(SchemaStep::MapValue, &entry.map_entry_value_field())?;
+        let (key, value) = (entry.map_entry_key_field(), entry.map_entry_value_field());
+        self.judge(field, refuse::map_key(&key.kind()))?;
+        let key = self.kind(&key, field)?;
+        let value = self.below(SchemaStep::MapValue, &value, field)?;
         Some(ProtoKind::Map {
             key: Box::new(key),
             value: Box::new(value),
         })
     }
 
-    fn below(&mut self, step: SchemaStep, field: &FieldDescriptor) -> Option<ProtoKind> {
+    fn below(&mut self, step: SchemaStep, field: &FieldDescriptor, declared: &FieldDescriptor) -> Option<ProtoKind> {
         self.path.push(step);
-        let kind = self.kind(field);
+        let kind = self.kind(field, declared);
         self.path.pop();
         kind
     }
 
-    fn kind(&mut self, field: &FieldDescriptor) -> Option<ProtoKind> {
+    /// What a field's values are. `declared` is the field as the text has it: the map that an entry's field belongs to.
+    fn kind(&mut self, field: &FieldDescriptor, declared: &FieldDescriptor) -> Option<ProtoKind> {
+        if self.path.len() >= TYPE_DEPTH_MAX {
+            let problem = format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep");
+            return self.refuse(declared, problem, "flatten it");
+        }
+        self.judge(declared, refuse::scalar(&field.kind()))?;
         Some(match field.kind() {
             Kind::Double => ProtoKind::Double,
             Kind::Float => ProtoKind::Float,
@@ -202,33 +239,33 @@ impl Reader<'_, '_> {
                 verified: self.verified(field),
             },
             Kind::Bytes => ProtoKind::Bytes,
-            Kind::Enum(descriptor) => ProtoKind::Enum(self.enum_type(field, &descriptor)?),
-            Kind::Message(message) => self.message_kind(field, &message)?,
+            Kind::Enum(descriptor) => ProtoKind::Enum(self.enum_type(declared, &descriptor)?),
+            Kind::Message(message) => self.message_kind(field, declared, &message)?,
         })
     }
 
-    fn message_kind(&mut self, field: &FieldDescriptor, message: &MessageDescriptor) -> Option<ProtoKind> {
+    fn message_kind(&mut self, field: &FieldDescriptor, declared: &FieldDescriptor, message: &MessageDescriptor) -> Option<ProtoKind> {
+        let imported = refuse::imported(self.source, &message.parent_file(), message.full_name());
+        self.judge(declared, imported)?;
         if self.open.iter().any(|open| open == message.full_name()) {
             let remedy = "a column's type is finite: unroll it to the depth you need";
-            return self.refuse(field, format!("the message type `{}` is recursive", message.full_name()), remedy);
-        }
-        if self.path.len() >= TYPE_DEPTH_MAX {
-            return self.refuse(
-                field,
-                format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep"),
-                "flatten it",
-            );
+            return self.refuse(declared, format!("the message type `{}` is recursive", message.full_name()), remedy);
         }
         let read = self.message(message);
         let features = self.source.features(&field.parent_file(), field.full_name());
         let delimited = features.is_some_and(|features| features.delimited) && !field.parent_message().is_map_entry();
-        if field.is_group() || delimited {
-            return Some(ProtoKind::Group(read));
-        }
-        Some(well_known(&read, message.name()).unwrap_or(ProtoKind::Message(read)))
+        let kind = match well_known(&read, message.name()) {
+            _ if field.is_group() || delimited => ProtoKind::Group(read),
+            Some(known) => known,
+            None => ProtoKind::Message(read),
+        };
+        self.judge(declared, refuse::looks_well_known(message, &kind))?;
+        Some(kind)
     }
 
     fn enum_type(&mut self, field: &FieldDescriptor, descriptor: &EnumDescriptor) -> Option<ProtoEnum> {
+        let imported = refuse::imported(self.source, &descriptor.parent_file(), descriptor.full_name());
+        self.judge(field, imported)?;
         let declared = &descriptor.enum_descriptor_proto().value;
         self.enum_values += declared.len();
         if self.enum_values > SCHEMA_ENUM_VALUES_MAX {
@@ -259,6 +296,23 @@ impl Reader<'_, '_> {
         let features = self.source.features(&file, field.full_name());
         let by_language = features.map_or(file.syntax() == Syntax::Proto3, |features| features.verified);
         by_language || asked_for || field.parent_message().is_map_entry()
+    }
+
+    /// Nothing where this product refuses what Spark takes.
+    fn judge(&mut self, field: &FieldDescriptor, refusal: Option<Refusal>) -> Option<()> {
+        match (refusal, self.rules) {
+            (Some(refusal), Rules::Product) => {
+                self.add(field, refusal);
+                None
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn add(&mut self, field: &FieldDescriptor, refusal: Refusal) {
+        let place = self.source.place(&field.parent_file(), field.path());
+        self.problems
+            .add(place, &self.path, refusal.problem, field.full_name(), refusal.remedy);
     }
 
     fn refuse<T>(&mut self, field: &FieldDescriptor, problem: String, remedy: &str) -> Option<T> {
@@ -309,18 +363,7 @@ fn well_known(message: &ProtoMessage, name: &str) -> Option<ProtoKind> {
 
 /// What one of the wrappers of `google.protobuf` wraps.
 fn wrapped(message: &ProtoMessage) -> Option<ProtoKind> {
-    let kind = match message.full_name.strip_prefix("google.protobuf.")? {
-        "DoubleValue" => ProtoKind::Double,
-        "FloatValue" => ProtoKind::Float,
-        "Int64Value" => ProtoKind::Int64,
-        "UInt64Value" => ProtoKind::Uint64,
-        "Int32Value" => ProtoKind::Int32,
-        "UInt32Value" => ProtoKind::Uint32,
-        "BoolValue" => ProtoKind::Bool,
-        "StringValue" => ProtoKind::String { verified: true },
-        "BytesValue" => ProtoKind::Bytes,
-        _ => return None,
-    };
+    let kind = finish::wrapped_kind(&message.full_name)?;
     match message.fields.as_slice() {
         [value] if value.number == 1 && value.label == ProtoLabel::Implicit && value.kind == kind => Some(kind),
         _ => None,

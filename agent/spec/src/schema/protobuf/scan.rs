@@ -71,6 +71,47 @@ pub(super) fn too_deep(tokens: &[Token], max: usize) -> Option<&Token> {
     })
 }
 
+/// The token at which a dotted name gets longer than `max` bytes.
+pub(super) fn too_long(tokens: &[Token], max: usize) -> Option<&Token> {
+    let mut length = 0;
+    let mut after_word = false;
+    tokens.iter().find(|token| {
+        let word = token.kind == TokenKind::Word;
+        length = match (word, after_word, token.is('.')) {
+            (true, true, _) | (false, _, false) => token.span.len(),
+            _ => length + token.span.len(),
+        };
+        after_word = word;
+        (word || token.is('.')) && length > max
+    })
+}
+
+/// At most so many bytes are all names of a text with the names around them: the compiler spells each of them out.
+pub(super) fn full_names_bytes(tokens: &[Token], text: &str) -> usize {
+    let mut prefixes = vec![0_usize];
+    let (mut total, mut last_word) = (0_usize, 0_usize);
+    let mut package = false;
+    for token in tokens {
+        let prefix = prefixes.last().copied().unwrap_or_default();
+        match token.kind {
+            TokenKind::Word => {
+                let length = token.span.len();
+                last_word = length;
+                total = total.saturating_add(prefix + length);
+                package |= prefixes.len() == 1 && token.of(text) == "package";
+                if package {
+                    prefixes = vec![prefix + length + 1];
+                }
+            }
+            TokenKind::Symbol('{') => prefixes.push(prefix + last_word + 1),
+            TokenKind::Symbol('}') if prefixes.len() > 1 => drop(prefixes.pop()),
+            TokenKind::Symbol(';') => package = false,
+            _ => {}
+        }
+    }
+    total
+}
+
 /// `line:column` of a byte of a text, both from one.
 pub(super) fn place(text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or_default();
@@ -128,5 +169,21 @@ mod tests {
             assert_eq!(too_deep(&tokens(text), max).map(|token| token.span.start), expected, "{text}");
         }
         assert_eq!(place("a\nüb{", 5), "2:3");
+    }
+
+    #[test]
+    fn names_are_measured_with_what_is_around_them() {
+        for (text, max, expected) in [
+            ("aa.bb cc", 5, None),
+            ("aa . bb", 4, Some(5)),
+            ("a aa aaa", 2, Some(5)),
+            ("= .aaa", 3, Some(3)),
+        ] {
+            assert_eq!(too_long(&tokens(text), max).map(|token| token.span.start), expected, "{text}");
+        }
+        let total = |text: &str| full_names_bytes(&tokens(text), text);
+        assert_eq!(total("message M { int32 a = 1; } x"), 8 + (2 + 5) + (2 + 1) + (2 + 1) + 1);
+        let packaged = "package p.q; message M { a }";
+        assert_eq!(total(packaged), 7 + (8 + 1) + (10 + 1) + (12 + 7) + (12 + 1) + (14 + 1));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use prost_types::FileDescriptorProto;
+use prost_types::{DescriptorProto, FileDescriptorProto};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::prost_reflect::{DescriptorPool, FileDescriptor};
 
 use super::editions::{self, EditionProblem, FeatureMap, Features};
 use super::{Problems, scan};
-use crate::limits::PROTO_BRACKETS_MAX;
+use crate::limits::{PROTO_BRACKETS_MAX, PROTO_FULL_NAMES_BYTES_MAX, PROTO_NAME_BYTES_MAX};
 use crate::schema::SchemaPath;
 
 /// The name that the text has among the files it imports.
@@ -82,6 +82,22 @@ pub(super) fn compile(text: &str, problems: &mut Problems) -> Option<Source> {
         problems.add(scan::place(text, token.span.start), &none, problem, token.of(text), "nest less");
         return None;
     }
+    if let Some(token) = scan::too_long(&tokens, PROTO_NAME_BYTES_MAX) {
+        let problem = format!("a name is longer than {PROTO_NAME_BYTES_MAX} bytes");
+        problems.add(scan::place(text, token.span.start), &none, problem, token.of(text), "shorten it");
+        return None;
+    }
+    if scan::full_names_bytes(&tokens, text) > PROTO_FULL_NAMES_BYTES_MAX {
+        let problem = format!("the full names in the text are longer than {PROTO_FULL_NAMES_BYTES_MAX} bytes together");
+        problems.add(
+            "",
+            &none,
+            problem,
+            text,
+            "shorten the package and the names of messages that hold many others",
+        );
+        return None;
+    }
     let rewritten = match editions::rewrite(text, &tokens) {
         Some(Ok(rewritten)) => Some(rewritten),
         Some(Err(problem)) => {
@@ -100,6 +116,7 @@ pub(super) fn compile(text: &str, problems: &mut Problems) -> Option<Source> {
         }
     };
     let places = Places::take(&mut descriptor);
+    descriptor.message_type.iter_mut().for_each(forget_json_names);
     let features = match rewritten.map(|_| editions::take_features(&mut descriptor)) {
         None => None,
         Some(Ok(features)) => Some(features),
@@ -131,6 +148,14 @@ fn add_edition_problem(problem: &EditionProblem, places: &Places, problems: &mut
         &problem.found,
         problem.remedy.as_str(),
     );
+}
+
+/// Names fields in JSON as in the text. The compiler refuses two fields of one JSON name, which proto2 allows and decoding never sees.
+fn forget_json_names(message: &mut DescriptorProto) {
+    for field in &mut message.field {
+        field.json_name.clone_from(&field.name);
+    }
+    message.nested_type.iter_mut().for_each(forget_json_names);
 }
 
 /// Adds what the text imports; false when something of it is not to be had.
