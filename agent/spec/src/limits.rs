@@ -76,3 +76,21 @@ pub const OPTION_DURATION_MILLIS_MAX: u64 = 24 * 60 * 60 * 1000;
 
 /// Longest pattern of dates and times in a filter: several times what a date, a time and a zone with text between them need.
 pub const DATETIME_PATTERN_BYTES_MAX: usize = 128;
+
+/// Longest record filter, in bytes: room for an IN list of thousands of values; it travels in every plan and every answer.
+pub const FILTER_TEXT_BYTES_MAX: usize = 64 * 1024;
+
+/// Most names and operators in a record filter, literals and commas not counted. The parser makes of a chain such as
+/// `a OR b OR c` a tree as deep as the chain is long, and taking a tree down recurses.
+pub const FILTER_PARTS_MAX: usize = 4_000;
+
+/// The parser's limit of recursion for a record filter: one level each for parentheses, for a call and for an operator's right
+/// side. At this depth a debug build needs less than the 2 MiB of stack that an ordinary thread has.
+pub const FILTER_NESTING_MAX: usize = 64;
+
+/// Deepest checked expression of a record filter; AND, OR and `||` of any length are one level. Evaluation recurses once per
+/// level, on every batch.
+pub const FILTER_DEPTH_MAX: usize = 100;
+
+/// Most problems reported for one record filter.
+pub const FILTER_PROBLEMS_MAX: usize = 20;

@@ -40,6 +40,17 @@ pub enum ExprType {
     YearMonthInterval,
 }
 
+impl std::fmt::Display for ExprType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value(data_type) => write!(f, "{data_type}"),
+            Self::Null => f.write_str("NULL"),
+            Self::DayTimeInterval => f.write_str("INTERVAL DAY TO SECOND"),
+            Self::YearMonthInterval => f.write_str("INTERVAL YEAR TO MONTH"),
+        }
+    }
+}
+
 /// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
