@@ -94,3 +94,26 @@ pub const FILTER_DEPTH_MAX: usize = 100;
 
 /// Most problems reported for one record filter.
 pub const FILTER_PROBLEMS_MAX: usize = 20;
+
+/// Longest regular expression, in characters. The longest that people write are lists of some hundred topics.
+pub const PATTERN_CHARS_MAX: usize = 10_000;
+
+/// Deepest nesting of groups and classes in a regular expression. Reading and some matching recurse once per level.
+pub const PATTERN_DEPTH_MAX: usize = 50;
+
+/// Farthest that a look-behind of a regular expression may look, in characters: each place that is tried looks at so many begins.
+pub const PATTERN_LOOK_BEHIND_MAX: usize = 255;
+
+/// Steps that matching a regular expression may take, beside those per unit of text: a tenth of a second or so. Patterns that
+/// backtrack without end are cut off here; for Java they would block the task.
+pub const PATTERN_WORK_MAX: u64 = 5_000_000;
+
+/// Steps that matching a regular expression may take per UTF-16 unit of the text, so that a long text may be searched.
+pub const PATTERN_WORK_PER_UNIT: u64 = 100;
+
+/// Most places to go back to that are kept while matching a regular expression: some 30 MB.
+pub const PATTERN_STACK_MAX: usize = 500_000;
+
+/// Largest form of a regular expression that Rust's engine may make; a larger one is matched step by step. A few classes of all of
+/// Unicode take a hundred kilobytes.
+pub const PATTERN_COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;

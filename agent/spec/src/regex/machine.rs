@@ -1,0 +1,569 @@
+//! Runs a program over a text's UTF-16, trying what Java tries in the same order, with an own stack in place of recursion. Recursion is
+//! left for matches inside matches, which nest as the pattern does.
+//!
+//! Invariant: what is put down on the stack is undone exactly when a try fails. A match inside a match that succeeds leaves its traces
+//! in groups behind for good, because Java's do.
+
+use std::collections::HashSet;
+
+use super::TooMuchWork;
+use super::program::{Loop, Program, Step};
+use super::set::CharSet;
+use super::text::{Text, holds};
+use super::tree::{Behind, Fold, Greed, Times};
+use super::unicode::tables;
+use crate::limits::{PATTERN_STACK_MAX, PATTERN_WORK_MAX, PATTERN_WORK_PER_UNIT};
+
+/// Where a group is.
+type Span = Option<(usize, usize)>;
+
+/// Something to go back to, or to undo on the way there.
+enum Frame {
+    /// Go on here.
+    Try {
+        step: usize,
+        at: usize,
+    },
+    /// Go on here after a loop's body failed at this place.
+    LeaveLoop {
+        step: usize,
+        at: usize,
+        failed: Option<usize>,
+    },
+    /// Try a lazy loop's body.
+    LazyLoop {
+        looped: Loop,
+        at: usize,
+        count: usize,
+    },
+    Slot {
+        slot: usize,
+        value: usize,
+    },
+    Group {
+        group: usize,
+        span: Span,
+    },
+    /// Go on with one character fewer.
+    FewerCharacters {
+        step: usize,
+        from: usize,
+        at: usize,
+        left: usize,
+    },
+    /// Go on with one character more.
+    MoreCharacters {
+        step: usize,
+        at: usize,
+        count: u32,
+    },
+    /// Go on with one round fewer; the group is then this.
+    FewerRounds {
+        step: usize,
+        at: usize,
+        capture: Option<usize>,
+        span: Span,
+    },
+    /// Go on with one round more.
+    MoreRounds {
+        step: usize,
+        at: usize,
+        count: u32,
+    },
+}
+
+/// A match being looked for.
+pub(super) struct Machine<'a> {
+    program: &'a Program,
+    text: Text<'a>,
+    stack: Vec<Frame>,
+    slots: Vec<usize>,
+    groups: Vec<Span>,
+    failed: Vec<HashSet<usize>>,
+    work: u64,
+}
+
+/// What a step led to.
+enum Outcome {
+    /// Go on with this step at this place.
+    Go(usize, usize),
+    Fail,
+    Matched(usize),
+}
+
+impl<'a> Machine<'a> {
+    /// A machine at the begin of a text.
+    pub(super) fn new(program: &'a Program, units: &'a [u16]) -> Self {
+        let length = u64::try_from(units.len()).unwrap_or(u64::MAX);
+        Self {
+            program,
+            text: Text(units),
+            stack: Vec::new(),
+            slots: vec![0; program.slots],
+            groups: vec![None; program.groups],
+            failed: vec![HashSet::new(); program.failed_sets],
+            work: length.saturating_mul(PATTERN_WORK_PER_UNIT).saturating_add(PATTERN_WORK_MAX),
+        }
+    }
+
+    /// Whether the whole text matches.
+    pub(super) fn matches_whole(mut self) -> Result<bool, TooMuchWork> {
+        let length = self.text.0.len();
+        Ok(self.run(0, 0, Some(length))?.is_some())
+    }
+
+    /// Whether a match is somewhere in the text. What a failed try left in groups is seen by the next, as in Java.
+    pub(super) fn finds(mut self) -> Result<bool, TooMuchWork> {
+        let mut at = 0;
+        loop {
+            if self.run(0, at, None)?.is_some() {
+                return Ok(true);
+            }
+            if at >= self.text.0.len() {
+                return Ok(false);
+            }
+            at += if self.program.by_code_points { self.text.width_at(at) } else { 1 };
+        }
+    }
+
+    /// Matches from a step to `Accept`; `end` is where the match has to end, if anywhere.
+    fn run(&mut self, step: usize, at: usize, end: Option<usize>) -> Result<Option<usize>, TooMuchWork> {
+        let base = self.stack.len();
+        let mut outcome = Outcome::Go(step, at);
+        loop {
+            self.work = self.work.checked_sub(1).ok_or(TooMuchWork)?;
+            if self.stack.len() > PATTERN_STACK_MAX {
+                return Err(TooMuchWork);
+            }
+            outcome = match outcome {
+                Outcome::Go(step, at) => self.step(step, at, end)?,
+                Outcome::Matched(at) => {
+                    self.stack.truncate(base);
+                    return Ok(Some(at));
+                }
+                Outcome::Fail if self.stack.len() <= base => return Ok(None),
+                Outcome::Fail => match self.stack.pop() {
+                    Some(frame) => self.back(frame)?,
+                    None => return Ok(None),
+                },
+            };
+        }
+    }
+
+    fn step(&mut self, index: usize, at: usize, end: Option<usize>) -> Result<Outcome, TooMuchWork> {
+        let next = index + 1;
+        let program = self.program;
+        let Some(step) = program.steps.get(index) else {
+            return Ok(Outcome::Fail);
+        };
+        Ok(match step {
+            Step::Exactly(code) => match self.text.code_at(at) {
+                Some((found, width)) if found == *code => Outcome::Go(next, at + width),
+                _ => Outcome::Fail,
+            },
+            Step::Set(set) => match self.text.code_at(at) {
+                Some((found, width)) if set.contains(found) => Outcome::Go(next, at + width),
+                _ => Outcome::Fail,
+            },
+            Step::Assertion(assertion) => match holds(self.text, *assertion, at) {
+                true => Outcome::Go(next, at),
+                false => Outcome::Fail,
+            },
+            Step::LineEnding => self.line_ending(next, at),
+            Step::BackReference { group, fold } => self.back_reference(*group, *fold, next, at),
+            Step::Split { first, second } => {
+                self.stack.push(Frame::Try { step: *second, at });
+                Outcome::Go(*first, at)
+            }
+            Step::Jump(target) => Outcome::Go(*target, at),
+            Step::GroupBegin { slot } => {
+                self.set_slot(*slot, at);
+                Outcome::Go(next, at)
+            }
+            Step::GroupEnd { slot, group } => {
+                let begin = self.slot(*slot);
+                self.stack.push(Frame::Group {
+                    group: *group,
+                    span: self.span(*group),
+                });
+                self.set_span(*group, Some((begin, at)));
+                Outcome::Go(next, at)
+            }
+            Step::Characters { set, times, greed } => self.characters(set, *times, *greed, next, at)?,
+            Step::Rounds {
+                times,
+                greed,
+                restores,
+                capture,
+                ..
+            } => {
+                if let (true, Some(group)) = (*restores, *capture) {
+                    self.stack.push(Frame::Group {
+                        group,
+                        span: self.span(group),
+                    });
+                }
+                self.rounds(index, *times, *greed, at)?
+            }
+            Step::LoopEnter(looped) => self.enter(*looped, at),
+            Step::LoopAgain(looped) => self.again(*looped, at),
+            Step::Look {
+                next: after,
+                behind,
+                negative,
+            } => {
+                let found = match behind {
+                    None => self.run(next, at, None)?.is_some(),
+                    Some(behind) => self.looks_behind(next, *behind, at)?,
+                };
+                if found == *negative {
+                    Outcome::Fail
+                } else {
+                    Outcome::Go(*after, at)
+                }
+            }
+            Step::Atomic { next: after } => match self.run(next, at, None)? {
+                Some(end) => Outcome::Go(*after, end),
+                None => Outcome::Fail,
+            },
+            Step::Accept if end.is_some_and(|end| end != at) => Outcome::Fail,
+            Step::Accept => Outcome::Matched(at),
+        })
+    }
+
+    fn back(&mut self, frame: Frame) -> Result<Outcome, TooMuchWork> {
+        Ok(match frame {
+            Frame::Try { step, at } => Outcome::Go(step, at),
+            Frame::LeaveLoop { step, at, failed } => {
+                if let Some(places) = failed.and_then(|index| self.failed.get_mut(index)) {
+                    places.insert(at);
+                }
+                Outcome::Go(step, at)
+            }
+            Frame::LazyLoop { looped, at, count } => {
+                if !looped.times.allow(u32::try_from(count).unwrap_or(u32::MAX)) {
+                    return Ok(Outcome::Fail);
+                }
+                self.set_slot(looped.count, count + 1);
+                Outcome::Go(looped.body, at)
+            }
+            Frame::Slot { slot, value } => {
+                if let Some(place) = self.slots.get_mut(slot) {
+                    *place = value;
+                }
+                Outcome::Fail
+            }
+            Frame::Group { group, span } => {
+                self.set_span(group, span);
+                Outcome::Fail
+            }
+            Frame::FewerCharacters { step, from, at, left } => {
+                let at = at.saturating_sub(self.text.width_before(at)).max(from);
+                if left > 1 {
+                    self.stack.push(Frame::FewerCharacters {
+                        step,
+                        from,
+                        at,
+                        left: left - 1,
+                    });
+                }
+                Outcome::Go(step, at)
+            }
+            Frame::MoreCharacters { step, at, count } => self.one_more_character(step, at, count),
+            Frame::FewerRounds { step, at, capture, span } => {
+                if let Some(group) = capture {
+                    self.set_span(group, span);
+                }
+                Outcome::Go(step, at)
+            }
+            Frame::MoreRounds { step, at, count } => self.one_more_round(step, at, count)?,
+        })
+    }
+
+    fn line_ending(&mut self, next: usize, at: usize) -> Outcome {
+        match self.text.unit_at(at) {
+            Some(0x0D) => {
+                if self.text.unit_at(at + 1) != Some(0x0A) {
+                    return Outcome::Go(next, at + 1);
+                }
+                self.stack.push(Frame::Try { step: next, at: at + 1 });
+                Outcome::Go(next, at + 2)
+            }
+            Some(0x0A..=0x0C | 0x85 | 0x2028 | 0x2029) => Outcome::Go(next, at + 1),
+            _ => Outcome::Fail,
+        }
+    }
+
+    fn back_reference(&mut self, group: usize, fold: Fold, next: usize, at: usize) -> Outcome {
+        let Some((begin, end)) = self.span(group) else {
+            return Outcome::Fail;
+        };
+        // A group that was begun again inside of itself may end before it begins; Java then compares nothing and goes back.
+        let length = end.saturating_sub(begin);
+        self.work = self.work.saturating_sub(length as u64);
+        if at + length > self.text.0.len() {
+            return Outcome::Fail;
+        }
+        let equal = match fold {
+            Fold::None => self.text.0.get(begin..begin + length) == self.text.0.get(at..at + length),
+            Fold::Ascii | Fold::Unicode => self.equal_but_for_case(begin, at, length, matches!(fold, Fold::Unicode)),
+        };
+        if equal { Outcome::Go(next, at + length) } else { Outcome::Fail }
+    }
+
+    fn equal_but_for_case(&self, mut left: usize, mut right: usize, length: usize, unicode: bool) -> bool {
+        let end = left + length;
+        while left < end {
+            let (Some((one, width)), Some((other, other_width))) = (self.text.code_at(left), self.text.code_at(right)) else {
+                return false;
+            };
+            let fold = |code: u32| match unicode {
+                true => tables().folded(code),
+                false => char::from_u32(code).map_or(code, |character| u32::from(character.to_ascii_lowercase())),
+            };
+            if one != other && fold(one) != fold(other) {
+                return false;
+            }
+            left += width;
+            right += other_width;
+        }
+        true
+    }
+
+    fn characters(&mut self, set: &CharSet, times: Times, greed: Greed, next: usize, at: usize) -> Result<Outcome, TooMuchWork> {
+        let mut count = 0;
+        let mut place = at;
+        let mut settled = at;
+        let wanted = if greed == Greed::Lazy {
+            Times {
+                min: times.min,
+                max: Some(times.min),
+            }
+        } else {
+            times
+        };
+        while wanted.allow(count) {
+            match self.text.code_at(place) {
+                Some((found, width)) if set.contains(found) => place += width,
+                _ => break,
+            }
+            count += 1;
+            if count == times.min {
+                settled = place;
+            }
+        }
+        self.work = self.work.checked_sub(u64::from(count)).ok_or(TooMuchWork)?;
+        if count < times.min {
+            return Ok(Outcome::Fail);
+        }
+        match greed {
+            Greed::Possessive => {}
+            Greed::Greedy => {
+                let left = usize::try_from(count - times.min).unwrap_or(usize::MAX);
+                if left > 0 {
+                    self.stack.push(Frame::FewerCharacters {
+                        step: next,
+                        from: settled,
+                        at: place,
+                        left,
+                    });
+                }
+            }
+            Greed::Lazy => self.stack.push(Frame::MoreCharacters {
+                step: next,
+                at: place,
+                count,
+            }),
+        }
+        Ok(Outcome::Go(next, place))
+    }
+
+    /// `step` is the one after the repetition.
+    fn one_more_character(&mut self, step: usize, at: usize, count: u32) -> Outcome {
+        let Some(Step::Characters { set, times, .. }) = step.checked_sub(1).and_then(|index| self.program.steps.get(index)) else {
+            return Outcome::Fail;
+        };
+        match self.text.code_at(at) {
+            Some((found, width)) if times.allow(count) && set.contains(found) => {
+                self.stack.push(Frame::MoreCharacters {
+                    step,
+                    at: at + width,
+                    count: count + 1,
+                });
+                Outcome::Go(step, at + width)
+            }
+            _ => Outcome::Fail,
+        }
+    }
+
+    fn rounds(&mut self, index: usize, times: Times, greed: Greed, at: usize) -> Result<Outcome, TooMuchWork> {
+        let Some(Step::Rounds { next, capture, .. }) = self.program.steps.get(index) else {
+            return Ok(Outcome::Fail);
+        };
+        let mut place = at;
+        for _ in 0..times.min {
+            let Some(end) = self.run(index + 1, place, None)? else {
+                return Ok(Outcome::Fail);
+            };
+            if let Some(group) = capture {
+                self.set_span(*group, Some((place, end)));
+            }
+            place = end;
+        }
+        if greed == Greed::Lazy {
+            self.stack.push(Frame::MoreRounds {
+                step: index,
+                at: place,
+                count: times.min,
+            });
+            return Ok(Outcome::Go(*next, place));
+        }
+        let mut count = times.min;
+        while times.allow(count) {
+            let Some(end) = self.run(index + 1, place, None)? else { break };
+            // A round of nothing ends it. It is the group only where nothing is taken back.
+            if end == place {
+                if let (Some(group), Greed::Possessive) = (capture, greed) {
+                    self.set_span(*group, Some((place, end)));
+                }
+                break;
+            }
+            if greed == Greed::Greedy {
+                let span = capture.and_then(|group| self.span(group));
+                self.stack.push(Frame::FewerRounds {
+                    step: *next,
+                    at: place,
+                    capture: *capture,
+                    span,
+                });
+            }
+            if let Some(group) = capture {
+                self.set_span(*group, Some((place, end)));
+            }
+            place = end;
+            count += 1;
+        }
+        Ok(Outcome::Go(*next, place))
+    }
+
+    fn one_more_round(&mut self, index: usize, at: usize, count: u32) -> Result<Outcome, TooMuchWork> {
+        let Some(Step::Rounds { next, times, capture, .. }) = self.program.steps.get(index) else {
+            return Ok(Outcome::Fail);
+        };
+        if !times.allow(count) {
+            return Ok(Outcome::Fail);
+        }
+        let Some(end) = self.run(index + 1, at, None)?.filter(|end| *end != at) else {
+            return Ok(Outcome::Fail);
+        };
+        if let Some(group) = capture {
+            self.set_span(*group, Some((at, end)));
+        }
+        self.stack.push(Frame::MoreRounds {
+            step: index,
+            at: end,
+            count: count + 1,
+        });
+        Ok(Outcome::Go(*next, end))
+    }
+
+    fn enter(&mut self, looped: Loop, at: usize) -> Outcome {
+        if looped.times.min > 0 {
+            self.set_slot(looped.count, 1);
+            return Outcome::Go(looped.body, at);
+        }
+        if !looped.times.allow(0) {
+            return Outcome::Go(looped.next, at);
+        }
+        if looped.lazy {
+            self.stack.push(Frame::LazyLoop { looped, at, count: 0 });
+            return Outcome::Go(looped.next, at);
+        }
+        self.stack.push(Frame::Try { step: looped.next, at });
+        self.set_slot(looped.count, 1);
+        Outcome::Go(looped.body, at)
+    }
+
+    fn again(&mut self, looped: Loop, at: usize) -> Outcome {
+        // A round of nothing ends the loop, whatever its minimum: more of them would change nothing.
+        if at <= self.slot(looped.begin) {
+            return Outcome::Go(looped.next, at);
+        }
+        let count = self.slot(looped.count);
+        let rounds = u32::try_from(count).unwrap_or(u32::MAX);
+        if rounds < looped.times.min {
+            self.set_slot(looped.count, count + 1);
+            return Outcome::Go(looped.body, at);
+        }
+        if looped.lazy {
+            self.stack.push(Frame::LazyLoop { looped, at, count });
+            return Outcome::Go(looped.next, at);
+        }
+        let failed_before = looped
+            .failed
+            .and_then(|index| self.failed.get(index))
+            .is_some_and(|places| places.contains(&at));
+        if failed_before || !looped.times.allow(rounds) {
+            return Outcome::Go(looped.next, at);
+        }
+        self.stack.push(Frame::LeaveLoop {
+            step: looped.next,
+            at,
+            failed: looped.failed,
+        });
+        self.set_slot(looped.count, count + 1);
+        Outcome::Go(looped.body, at)
+    }
+
+    /// Tries each begin from the nearest to the farthest, unit by unit or code point by code point.
+    fn looks_behind(&mut self, step: usize, behind: Behind, at: usize) -> Result<bool, TooMuchWork> {
+        let far = |count: usize| {
+            if behind.by_code_points {
+                self.text.units_before(at, count)
+            } else {
+                count
+            }
+        };
+        let (nearest, farthest) = (far(behind.min), far(behind.max));
+        let first = at.saturating_sub(farthest);
+        let Some(mut begin) = at.checked_sub(nearest) else {
+            return Ok(false);
+        };
+        loop {
+            if begin < first {
+                return Ok(false);
+            }
+            if self.run(step, begin, Some(at))?.is_some() {
+                return Ok(true);
+            }
+            let back = if behind.by_code_points && begin > first {
+                self.text.width_before(begin)
+            } else {
+                1
+            };
+            let Some(before) = begin.checked_sub(back) else { return Ok(false) };
+            begin = before;
+        }
+    }
+
+    fn slot(&self, slot: usize) -> usize {
+        self.slots.get(slot).copied().unwrap_or(0)
+    }
+
+    fn set_slot(&mut self, slot: usize, value: usize) {
+        if let Some(place) = self.slots.get_mut(slot) {
+            self.stack.push(Frame::Slot { slot, value: *place });
+            *place = value;
+        }
+    }
+
+    fn span(&self, group: usize) -> Span {
+        self.groups.get(group).copied().flatten()
+    }
+
+    fn set_span(&mut self, group: usize, span: Span) {
+        if let Some(place) = self.groups.get_mut(group) {
+            *place = span;
+        }
+    }
+}

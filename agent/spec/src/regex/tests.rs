@@ -1,0 +1,154 @@
+//! Java 17's own answers (`tests/data/java_regex.jsonl`, written by the programs in `tests/java`), each asked of both ways of matching;
+//! and what the answers cannot hold: refusals by place, bounds.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the panic is the test's failure"
+)]
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{JavaPattern, PatternProblem, TooMuchWork};
+
+#[derive(Deserialize)]
+struct Answer {
+    pattern: String,
+    error: Option<String>,
+    #[serde(default)]
+    subjects: Vec<String>,
+    #[serde(default)]
+    find: String,
+    #[serde(default)]
+    matches: String,
+}
+
+/// Java's answers, and how ours compare.
+#[derive(Default)]
+struct Tally {
+    pairs: usize,
+    refused_by_both: usize,
+    refused_by_us: BTreeMap<String, Vec<String>>,
+    gave_up: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn compare(&mut self, answer: &Answer) {
+        let pattern = match (JavaPattern::parse(&answer.pattern), &answer.error) {
+            (Ok(pattern), None) => pattern,
+            (Ok(_), Some(error)) => return self.wrong.push(format!("{:?} is refused by Java: {error}", answer.pattern)),
+            (Err(_), Some(_)) => {
+                self.refused_by_both += 1;
+                return;
+            }
+            (Err(problem), None) => {
+                self.refused_by_us
+                    .entry(problem.construct)
+                    .or_default()
+                    .push(answer.pattern.clone());
+                return;
+            }
+        };
+        let expected = answer.find.chars().zip(answer.matches.chars());
+        for (subject, (find, matches)) in answer.subjects.iter().zip(expected) {
+            self.pairs += 1;
+            self.one(&pattern, subject, "find", find, pattern.is_found_in(subject));
+            self.one(&pattern, subject, "find, step by step", find, pattern.slow_find(subject));
+            self.one(&pattern, subject, "matches", matches, pattern.matches_whole(subject));
+            self.one(&pattern, subject, "matches, step by step", matches, pattern.slow_match(subject));
+        }
+    }
+
+    fn one(&mut self, pattern: &JavaPattern, subject: &str, what: &str, expected: char, got: Result<bool, TooMuchWork>) {
+        match got {
+            // Java's own stack overflowed: there is no answer to compare with.
+            _ if expected == 'x' => {}
+            Ok(got) if got == (expected == '1') => {}
+            Ok(got) => self.wrong.push(format!("{:?} on {subject:?}: {what} is {got}", pattern.text())),
+            Err(TooMuchWork) => self.gave_up.push(format!("{:?} on {subject:?}", pattern.text())),
+        }
+    }
+}
+
+fn answers(text: &str) -> Tally {
+    let mut tally = Tally::default();
+    for line in text.lines() {
+        tally.compare(&serde_json::from_str(line).expect("an answer"));
+    }
+    tally
+}
+
+#[test]
+fn no_answer_differs_from_java_s() {
+    let tally = answers(include_str!("../../tests/data/java_regex.jsonl"));
+    for (construct, patterns) in &tally.refused_by_us {
+        println!("refused by us: {construct}: {patterns:?}");
+    }
+    println!(
+        "{} pairs, {} patterns refused by both, gave up on {:?}",
+        tally.pairs, tally.refused_by_both, tally.gave_up
+    );
+    assert!(tally.wrong.is_empty(), "{} wrong:\n{}", tally.wrong.len(), tally.wrong.join("\n"));
+    assert!(tally.gave_up.is_empty(), "{:?}", tally.gave_up);
+}
+
+#[test]
+fn a_refusal_says_what_where_and_what_to_do() {
+    let cases = [
+        ("orders\\.(v1", "a group that is not closed", 8, "(v1"),
+        ("a**", "a quantifier of nothing", 2, "*"),
+        ("[z-a]", "a range that ends before it begins", 1, "z-a]"),
+        ("é\\p{Greek}", "a character property that Java does not know", 1, "\\p{Greek}"),
+        ("(?P<x>a)", "`(?P…)`", 0, "(?P<x>a)"),
+        ("a\\", "a `\\` at the end", 1, "\\"),
+    ];
+    for (text, construct, place, found) in cases {
+        let problem = JavaPattern::parse(text).expect_err(text);
+        let PatternProblem {
+            construct: said,
+            place: at,
+            found: seen,
+            remedy,
+        } = &problem;
+        assert_eq!((said.as_str(), *at, seen.as_str()), (construct, place, found), "{problem}");
+        assert!(!remedy.is_empty());
+    }
+}
+
+#[test]
+fn patterns_have_a_length_and_a_depth() {
+    assert!(JavaPattern::parse(&"a".repeat(10_000)).is_ok());
+    assert_eq!(
+        JavaPattern::parse(&"a".repeat(10_001)).expect_err("long").construct,
+        "a pattern this long"
+    );
+    let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+    assert!(
+        JavaPattern::parse(&nested(49))
+            .expect("49 deep")
+            .matches_whole("a")
+            .expect("an answer")
+    );
+    assert_eq!(JavaPattern::parse(&nested(50)).expect_err("deep").construct, "nesting this deep");
+}
+
+#[test]
+fn matching_without_end_is_cut_off_and_regular_patterns_never_are() {
+    let long = "a".repeat(40);
+    // Which of the two ways is decided by the reference back.
+    assert_eq!(
+        JavaPattern::parse("(a|aa)+b\\1").expect("read").is_found_in(&long),
+        Err(TooMuchWork)
+    );
+    assert_eq!(JavaPattern::parse("(a|aa)+b").expect("read").is_found_in(&long), Ok(false));
+    let text = "ab".repeat(500_000);
+    assert_eq!(JavaPattern::parse("(?=x)(a|b)*c").expect("read").is_found_in(&text), Ok(false));
+    assert_eq!(
+        JavaPattern::parse("(?:(a)|b)*\\1c").expect("read").is_found_in(&text),
+        Err(TooMuchWork)
+    );
+}

@@ -1,0 +1,175 @@
+//! The fast way: a pattern that is a regular expression in the strict sense, in the syntax of Rust's, which matches it in linear time.
+//! What a match is called does not matter here, only whether there is one; so lazy may become greedy and groups may be forgotten.
+//!
+//! Some assertions have no equal there but mean a simpler thing on simple texts. Then the translation says which texts those are, and
+//! the machine is left to match the others.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::set::CharSet;
+use super::tree::{Assertion, Greed, Node, One, Pattern};
+use crate::limits::PATTERN_COMPILED_BYTES_MAX;
+
+/// A translation, and what it asks of a text.
+#[derive(Debug)]
+pub(super) struct Translation {
+    regex: Regex,
+    needs: Needs,
+}
+
+/// What a text must be for the translation to mean the same.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needs {
+    /// ASCII: Java's `\b` looks at marks and their bases beyond it.
+    ascii: bool,
+    /// Without a line terminator at its end: there `$` is also before it.
+    no_last_terminator: bool,
+    /// Without any line terminator.
+    no_terminator: bool,
+    /// Not empty: Java's `(?m)^` is not at the end.
+    some_text: bool,
+}
+
+/// Translates a pattern to be found, or to match a whole text. None if it is not regular, or too large.
+pub(super) fn translate(pattern: &Pattern, whole: bool) -> Option<Translation> {
+    if pattern.refers_back || pattern.lone_surrogate {
+        return None;
+    }
+    let mut writer = Writer {
+        text: String::new(),
+        needs: Needs::default(),
+    };
+    if whole {
+        writer.text.push_str("\\A(?:");
+    }
+    writer.node(&pattern.root, false)?;
+    if whole {
+        writer.text.push_str(")\\z");
+    }
+    let mut builder = RegexBuilder::new(&writer.text);
+    builder
+        .delegate_size_limit(PATTERN_COMPILED_BYTES_MAX)
+        .delegate_dfa_size_limit(PATTERN_COMPILED_BYTES_MAX);
+    Some(Translation {
+        regex: builder.build().ok()?,
+        needs: writer.needs,
+    })
+}
+
+impl Translation {
+    /// Whether there is a match; none if the text is not one that this can tell for.
+    pub(super) fn is_match(&self, text: &str) -> Option<bool> {
+        let needs = self.needs;
+        if (needs.ascii && !text.is_ascii())
+            || (needs.some_text && text.is_empty())
+            || (needs.no_last_terminator && text.ends_with(TERMINATORS))
+            || (needs.no_terminator && text.contains(TERMINATORS))
+        {
+            return None;
+        }
+        self.regex.is_match(text).ok()
+    }
+}
+
+/// Java's line terminators.
+const TERMINATORS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
+struct Writer {
+    text: String,
+    needs: Needs,
+}
+
+impl Writer {
+    /// Writes a node. None if it is not regular.
+    fn node(&mut self, node: &Node, repeated: bool) -> Option<()> {
+        match node {
+            Node::Set(set) => self.set(set),
+            Node::Run(characters) => {
+                for one in characters {
+                    match one {
+                        One::Exactly(code) => self.code(*code),
+                        One::AnyOf(set) => self.set(set),
+                    }
+                }
+            }
+            Node::Assertion(assertion) => self.assertion(*assertion),
+            // Repeated, Java settles each one by itself.
+            Node::LineEnding if repeated => return None,
+            Node::LineEnding => self.text.push_str("(?:\\x{D}\\x{A}|[\\x{A}-\\x{D}\\x{85}\\x{2028}\\x{2029}])"),
+            Node::Sequence(parts) => parts.iter().try_for_each(|part| self.node(part, repeated))?,
+            Node::Alternatives(parts) => {
+                self.text.push_str("(?:");
+                for (index, part) in parts.iter().enumerate() {
+                    if index > 0 {
+                        self.text.push('|');
+                    }
+                    self.node(part, repeated)?;
+                }
+                self.text.push(')');
+            }
+            Node::Group { body, .. } => {
+                self.text.push_str("(?:");
+                self.node(body, repeated)?;
+                self.text.push(')');
+            }
+            Node::Repeat {
+                greed: Greed::Possessive, ..
+            } => return None,
+            Node::Repeat { body, times, .. } => {
+                // `(?:)` is not to be repeated there, so what may be empty gets company.
+                self.text.push_str("(?:(?:");
+                self.node(body, true)?;
+                self.text.push_str("|[^\\x{0}-\\x{10FFFF}])");
+                match times.max {
+                    Some(max) => self.text.push_str(&format!("{{{},{max}}})", times.min)),
+                    None => self.text.push_str(&format!("{{{},}})", times.min)),
+                }
+            }
+            Node::BackReference { .. } | Node::Look { .. } | Node::Atomic(_) => return None,
+        }
+        Some(())
+    }
+
+    fn assertion(&mut self, assertion: Assertion) {
+        self.text.push_str(match assertion {
+            Assertion::Begin | Assertion::LineBegin { .. } => "\\A",
+            Assertion::End | Assertion::LineEnd { .. } => "\\z",
+            Assertion::WordBoundary { negative: false, .. } => "\\b",
+            Assertion::WordBoundary { negative: true, .. } => "\\B",
+        });
+        match assertion {
+            Assertion::Begin | Assertion::End => {}
+            Assertion::LineBegin { .. } => {
+                self.needs.no_terminator = true;
+                self.needs.some_text = true;
+            }
+            Assertion::LineEnd { every_line: false, .. } => self.needs.no_last_terminator = true,
+            Assertion::LineEnd { every_line: true, .. } => self.needs.no_terminator = true,
+            Assertion::WordBoundary { .. } => self.needs.ascii = true,
+        }
+    }
+
+    fn set(&mut self, set: &CharSet) {
+        self.text.push('[');
+        let before = self.text.len();
+        for (first, last) in set.ranges() {
+            // A text of ours holds no surrogates.
+            self.range(*first, (*last).min(0xD7FF));
+            self.range((*first).max(0xE000), *last);
+        }
+        if self.text.len() == before {
+            self.text.push_str("^\\x{0}-\\x{10FFFF}");
+        }
+        self.text.push(']');
+    }
+
+    fn range(&mut self, first: u32, last: u32) {
+        if first <= last {
+            self.text.push_str(&format!("\\x{{{first:X}}}-\\x{{{last:X}}}"));
+        }
+    }
+
+    fn code(&mut self, code: u32) {
+        self.text.push_str(&format!("\\x{{{code:X}}}"));
+    }
+}
