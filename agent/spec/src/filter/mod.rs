@@ -12,6 +12,7 @@ mod coerce;
 mod constants;
 pub mod datetime_pattern;
 pub mod expr;
+pub(crate) mod footprint;
 mod functions;
 mod interval;
 mod literal;
@@ -63,10 +64,22 @@ pub fn check(text: &str, columns: &[Field]) -> Result<Filter, Vec<Violation>> {
     }
 }
 
+/// The form of a filter whose columns are not known yet, as with a schema registry: what [`check`] says before it looks at names.
+pub fn check_form(text: &str) -> Result<(), Vec<Violation>> {
+    parse::expression(text).map(drop).map_err(|problem| vec![problem.violation()])
+}
+
 /// The columns that a filter may read: key and value as they are decoded, with what the stream excludes, and the source's
 /// metadata. Not `record_source`: one filter holds for the stream and for a backfill.
 pub fn columns(source: &SourceConfig, key: DataType, value: DataType) -> Vec<Field> {
     let mut columns = table::with_metadata(source, key, value);
+    columns.retain(|column| column.name != RECORD_SOURCE);
+    columns
+}
+
+/// [`columns`] with the metadata of every source: for judging an update, which changes none of it.
+pub(crate) fn columns_of_any_source(key: DataType, value: DataType) -> Vec<Field> {
+    let mut columns = table::with_any_metadata(key, value);
     columns.retain(|column| column.name != RECORD_SOURCE);
     columns
 }

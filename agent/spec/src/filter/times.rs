@@ -1,6 +1,7 @@
 //! Functions on dates and times. The session's zone is UTC, so that a TIMESTAMP_NTZ and a TIMESTAMP have the same fields.
 
 use super::coerce::{argument, cast_to, is_null, is_numeric, is_string, value_type};
+use super::datetime_pattern::DatetimePattern;
 use super::expr::{ArithmeticOp, Expr, ExprKind, ExprType, Function, Literal};
 use super::operators;
 use super::problem::Refusal;
@@ -119,13 +120,17 @@ fn parsed(name: &str, text: Expr, format: Option<Expr>, function: Function, resu
     Ok(of(result, function, std::iter::once(text).chain(format).collect()))
 }
 
+/// A format that reads texts; it stays the text that it is.
 fn checked_format(name: &str, format: Expr) -> Result<Expr, Refusal> {
-    match format.kind {
-        ExprKind::Literal(Literal::String(_)) => Ok(format),
-        _ => Err(Refusal::new(
+    let ExprKind::Literal(Literal::String(text)) = &format.kind else {
+        return Err(Refusal::new(
             format!("the format of `{name}` is not a literal"),
             "write it in quotes, as in 'yyyy-MM-dd'",
-        )),
+        ));
+    };
+    match DatetimePattern::parse(text) {
+        Ok(_) => Ok(format),
+        Err(error) => Err(Refusal::new(error.problem, error.remedy)),
     }
 }
 

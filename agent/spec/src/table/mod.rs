@@ -182,6 +182,24 @@ pub(crate) fn with_metadata(source: &SourceConfig, key: DataType, value: DataTyp
     columns
 }
 
+/// [`with_metadata`] of Kafka with headers and of Kinesis at once.
+pub(crate) fn with_any_metadata(key: DataType, value: DataType) -> Vec<Field> {
+    let fixed = [
+        (KEY, key),
+        (VALUE, value),
+        (STREAM_RECORD_TIMESTAMP, DataType::Timestamp),
+        (RECORD_SOURCE, DataType::String),
+        (KAFKA_TOPIC, DataType::String),
+        (KAFKA_PARTITION, DataType::Int),
+        (KAFKA_OFFSET, DataType::BigInt),
+        (HEADERS, headers_type()),
+        (KINESIS_STREAM, DataType::String),
+        (KINESIS_SHARD_ID, DataType::String),
+        (KINESIS_SEQUENCE_NUMBER, DataType::String),
+    ];
+    fixed.into_iter().map(|(name, data_type)| Field::new(name, data_type)).collect()
+}
+
 fn headers_type() -> DataType {
     let header = vec![Field::new("key", DataType::String), Field::new("value", DataType::Binary)];
     DataType::Array(Box::new(DataType::Struct(header)))

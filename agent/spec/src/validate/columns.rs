@@ -1,5 +1,7 @@
-//! Paths of a definition: excluded and deduplication columns, and what is left of the table (product parts B4, X1).
+//! Paths of a definition: excluded and deduplication columns, what is left of the table, and what the record filter reads
+//! (product parts B4, D6, X1).
 
+use crate::filter;
 use crate::path::{self, ColumnPath, PathError};
 use crate::schema;
 use crate::stream::{SchemaConfig, Side, SourceConfig, StreamSpec};
@@ -48,6 +50,21 @@ pub(super) fn check(stream: &StreamSpec, violations: &mut Vec<Violation>) {
                 .unwrap_or_default(),
         );
     }
+}
+
+/// The record filter, as far as schemas say what it may read; with a registry only its form.
+pub(super) fn check_filter(stream: &StreamSpec, violations: &mut Vec<Violation>) {
+    let Some(text) = stream.record_type_filter.as_deref() else { return };
+    if text.trim().is_empty() {
+        let remedy = "leave it out, or write a predicate as in `value.event_type = 'transaction'`";
+        violations.push(Violation::new(filter::FIELD, "", "the filter is empty", remedy));
+        return;
+    }
+    let checked = match (known_type(stream, Side::Key), known_type(stream, Side::Payload)) {
+        (Some(key), Some(value)) => filter::check(text, &filter::columns(&stream.source, key, value)).map(drop),
+        _ => filter::check_form(text),
+    };
+    violations.extend(checked.err().unwrap_or_default());
 }
 
 /// The table's columns before exclusions, as far as schemas say what they are.

@@ -1,7 +1,7 @@
 //! What makes a definition sound, as far as it can be said without a broker, a table or another definition.
 //!
-//! Names and exclusive choices are settled by the types; texts that need a language of their own (record filters, Java
-//! patterns, Avro, Protobuf) are only checked for being there. Every violation names field, value and remedy.
+//! Names and exclusive choices are settled by the types; texts that need a language of their own (schemas,
+//! record filters) are read by the modules that know it. Every violation names field, value and remedy.
 
 mod columns;
 mod connection;
@@ -24,11 +24,8 @@ pub fn stream(stream: &StreamSpec) -> Vec<Violation> {
     connection::check_of_stream(stream, &mut violations);
     schemas::check(stream, &mut violations);
     check_ingestion(&stream.ingestion, &mut violations);
-    if stream.record_type_filter.as_deref().is_some_and(|filter| filter.trim().is_empty()) {
-        let remedy = "leave it out, or write a predicate as in `value.event_type = 'transaction'`";
-        violations.push(Violation::new("record_type_filter", "", "the filter is empty", remedy));
-    }
     columns::check(stream, &mut violations);
+    columns::check_filter(stream, &mut violations);
     violations
 }
 

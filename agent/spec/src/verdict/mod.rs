@@ -7,6 +7,7 @@
 mod avro;
 mod compare;
 mod exclusions;
+mod filter;
 
 #[cfg(test)]
 mod tests;
@@ -107,7 +108,7 @@ pub fn verdict(question: &UpdateQuestion<'_>) -> Verdict {
     check_deduplication(question, &new_types, &mut findings);
     exclusions::judge(question, &new_types, &mut findings);
     if let Some(filter) = question.record_type_filter {
-        findings.refuse_what_a_filter_may_read(filter);
+        filter::judge(filter, question, &new_types, &mut findings);
     }
     findings.verdict()
 }
@@ -245,7 +246,7 @@ impl Findings {
         self.reasons.len()
     }
 
-    /// A filter's text is not read here: until it is, whatever it might read must stay as it is (product part D6).
+    /// A filter that cannot be read by this version: whatever it might read must stay as it is (product part D6).
     fn refuse_what_a_filter_may_read(&mut self, filter: &str) {
         let touches = |kind: &FindingKind| matches!(kind, FindingKind::FieldRemoved | FindingKind::Widened);
         let touched = |change: &&Finding| change.kinds.iter().any(touches);

@@ -169,6 +169,32 @@ fn ingestion_settings_are_bounded() {
 }
 
 #[test]
+fn a_record_filter_is_checked_where_its_columns_are_known() {
+    for sound in ["value.id = 'a' AND kafka_partition = 0", "value.n.x LIKE 'a%'", "key IS NULL"] {
+        check(|stream| stream.record_type_filter = Some(sound.into()), &[]);
+    }
+    check(
+        |stream| {
+            stream.record_type_filter = Some("value.id = 'a' AND value.n.z = 'b'".into());
+            // The filter may read what is excluded.
+            stream.excluded_columns = set(&["value.n.x"]);
+        },
+        &["record_type_filter: `value.n` has no field `z` at line 1, column 28"],
+    );
+    check(
+        |stream| stream.record_type_filter = Some("value.id".into()),
+        &["record_type_filter: a filter is a predicate, and this is STRING at line 1, column 1"],
+    );
+    check(
+        |stream| stream.record_type_filter = Some("record_source = 'stream'".into()),
+        &[
+            "record_type_filter: a filter holds for the stream and for a backfill alike, and cannot read where a record came from at line 1, \
+             column 1",
+        ],
+    );
+}
+
+#[test]
 fn a_flush_interval_is_whole_milliseconds_in_range() {
     for (interval, sound) in [
         (Duration::from_millis(100), true),

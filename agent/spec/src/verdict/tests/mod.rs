@@ -1,6 +1,7 @@
 //! Verdicts beyond the published cases: both sides, history, table, exclusions, and the words of each finding.
 
 mod exclusions;
+mod filter;
 mod kinds;
 
 use super::*;
@@ -268,33 +269,6 @@ fn deduplication_columns_stay() {
     check(
         &update(INT_A, &["value.a"]),
         "in place\nvalue.b: removed: its column stays and is null in new rows",
-    );
-}
-
-#[test]
-fn what_a_record_filter_may_read_stays() {
-    check(
-        &Update {
-            old: r#""n":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}"#,
-            new: r#""n":{"type":"object","properties":{"x":{"type":"integer","format":"int64"}}}"#,
-            filter: Some("value.n.x > 0"),
-            ..Update::default()
-        },
-        "refused\nvalue.n.x: required → optional: decodes as before; INT → BIGINT widens, and the record filter `value.n.x > 0` may read it",
-    );
-    let update = |new| Update {
-        old: INT_A,
-        new,
-        filter: Some("value.a > 0"),
-        ..Update::default()
-    };
-    check(
-        &update(LONG_A),
-        "refused\nvalue.a: INT → BIGINT widens, and the record filter `value.a > 0` may read it",
-    );
-    check(
-        &update(r#""a":{"type":"integer"},"b":{}"#),
-        "in place\nvalue.b: added, STRING: null in rows that are already in the table",
     );
 }
 
