@@ -11,9 +11,9 @@ fn every_update_gets_the_expected_verdict() {
     for case in &cases {
         match cases::ask(case) {
             Outcome::Agrees => asked += 1,
-            Outcome::NotAvailable(format) => assert_eq!(format, "protobuf", "{}", case.id),
+            Outcome::NotAvailable(format) => panic!("{}: {format} is not a schema language", case.id),
             Outcome::Disagrees(answer) => panic!("{}: expected {} ({}), got {answer:?}", case.id, case.verdict, case.why),
         }
     }
-    assert!(asked > 0, "the file has JSON cases");
+    assert_eq!(asked, cases.len());
 }

@@ -177,12 +177,14 @@ pub fn same_meaning(left: &SchemaText, right: &SchemaText) -> bool {
     }
 }
 
-/// The one text that stands for all texts of the same meaning. Parsing it gives the same meaning again.
+/// The one text that stands for all texts of the same meaning. Parsing it gives the same meaning again (a Protobuf text's message is
+/// then `M`).
 pub fn normal_form(text: &SchemaText) -> Result<String, Vec<SchemaProblem>> {
     let parsed = parse(text)?;
     Ok(match &parsed.wire {
-        Wire::Json | Wire::Protobuf(_) => json::normal_form(&parsed),
+        Wire::Json => json::normal_form(&parsed),
         Wire::Avro(schema) => avro::normal_form(schema),
+        Wire::Protobuf(message) => protobuf::normal_form(message),
     })
 }
 

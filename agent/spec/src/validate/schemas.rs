@@ -47,13 +47,13 @@ fn check_direct(schemas: &DirectSchemas, violations: &mut Vec<Violation>) {
         let Some(text) = schemas.side(side) else { continue };
         let field = format!("{}.{}", side.attribute(), text.attribute());
         match text {
-            SchemaText::Json(_) | SchemaText::Avro(_) => {
-                let problems = schema::parse(text).err().unwrap_or_default();
-                violations.extend(problems.iter().map(|problem| problem.violation(field.clone())));
-            }
-            SchemaText::Proto { schema_text, message_name } => {
+            SchemaText::Proto { schema_text, message_name } if schema_text.trim().is_empty() || message_name.trim().is_empty() => {
                 check_there(&format!("{field}.schema_text"), schema_text, violations);
                 check_there(&format!("{field}.message_name"), message_name, violations);
+            }
+            text => {
+                let problems = schema::parse(text).err().unwrap_or_default();
+                violations.extend(problems.iter().map(|problem| problem.violation(field.clone())));
             }
         }
     }

@@ -8,6 +8,7 @@ mod avro;
 mod compare;
 mod exclusions;
 mod filter;
+mod protobuf;
 
 #[cfg(test)]
 mod tests;
@@ -88,6 +89,8 @@ pub enum FindingKind {
     Widened,
     /// A required field becomes optional.
     RequirednessRelaxed,
+    /// The same bytes give other values than before, in a column that stays as it is: presence, a default, an enum's values.
+    ReadOtherwise,
     /// A column that the table has is null in new rows.
     ExcludedFromNowOn,
     /// A column that arrives excluded: the table never has it.
@@ -167,6 +170,7 @@ fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings
     if findings.refusal_count() > refusals {
         return Some(parsed.data_type);
     }
+    let changes = findings.changes.len();
     let table = question
         .table_columns
         .and_then(|columns| columns.iter().find(|field| field.name == column));
@@ -182,14 +186,23 @@ fn judge_side(side: Side, question: &UpdateQuestion<'_>, findings: &mut Findings
         findings,
     }
     .run(known);
+    if let (Some(Wire::Protobuf(last)), Wire::Protobuf(new)) = (earlier.last().map(|last| &last.wire), &parsed.wire) {
+        protobuf::changes(column, last, new, findings);
+        if findings.changes.len() == changes && protobuf::normal_form(last) != protobuf::normal_form(new) {
+            let text = "messages that do not fit the schema may be read otherwise";
+            findings.change(column.into(), FindingKind::ReadOtherwise, text.into());
+        }
+    }
     Some(parsed.data_type)
 }
 
 /// Judges what types do not say: how values lie in the bytes of messages.
 fn judge_bytes(column: &'static str, earlier: &[ParsedSchema], new: &ParsedSchema, findings: &mut Findings) {
     for old in earlier.iter().rev() {
-        if let (Wire::Avro(old), Wire::Avro(new)) = (&old.wire, &new.wire) {
-            avro::judge(column, old, new, findings);
+        match (&old.wire, &new.wire) {
+            (Wire::Avro(old), Wire::Avro(new)) => avro::judge(column, old, new, findings),
+            (Wire::Protobuf(old), Wire::Protobuf(new)) => protobuf::judge(column, old, new, findings),
+            _ => {}
         }
     }
 }

@@ -55,14 +55,15 @@ pub(crate) fn read(text: &str) -> Result<Vec<Case>, serde_json::Error> {
 
 /// Asks for the verdict of a case, both schemas being the payload's.
 pub(crate) fn ask(case: &Case) -> Outcome {
-    let text = match case.format.as_str() {
-        "json" => SchemaText::Json,
-        "avro" => SchemaText::Avro,
+    let text: fn(&Value) -> SchemaText = match case.format.as_str() {
+        "json" => |schema| SchemaText::Json(text_of(schema)),
+        "avro" => |schema| SchemaText::Avro(text_of(schema)),
+        "protobuf" => proto_of,
         other => return Outcome::NotAvailable(other.to_owned()),
     };
     let schemas = |schema: &Value| DirectSchemas {
         key: None,
-        payload: Some(text(text_of(schema))),
+        payload: Some(text(schema)),
     };
     let history: Vec<DirectSchemas> = case.history.iter().chain([&case.old]).map(schemas).collect();
     let answer = verdict(&UpdateQuestion {
@@ -87,5 +88,20 @@ fn text_of(schema: &Value) -> String {
     match schema {
         Value::String(text) => text.clone(),
         schema => schema.to_string(),
+    }
+}
+
+/// A Protobuf schema is a text whose message is `M`, or a text and a name.
+fn proto_of(schema: &Value) -> SchemaText {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    match schema {
+        Value::Object(parts) => SchemaText::Proto {
+            schema_text: text(parts.get("schema_text").unwrap_or(&Value::Null)),
+            message_name: text(parts.get("message_name").unwrap_or(&Value::Null)),
+        },
+        schema => SchemaText::Proto {
+            schema_text: text(schema),
+            message_name: "M".into(),
+        },
     }
 }

@@ -6,16 +6,19 @@
 
 mod editions;
 mod finish;
+mod normal;
 mod read;
 mod refuse;
 mod scan;
 mod text;
 pub mod tree;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use finish::data_type;
+pub(crate) use normal::{normal_form, shown_name as enum_name};
 
 use super::{ParsedSchema, SchemaPath, SchemaProblem};
 use crate::limits::SCHEMA_PROBLEMS_MAX;

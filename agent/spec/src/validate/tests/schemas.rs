@@ -31,7 +31,19 @@ fn schemas_are_parsed_or_at_least_there() {
             "{field}.payload_schema.avro_schema: the root is a union at the root (found \"union\")"
         )],
     );
-    check(direct(proto("message A {}", "A"), None), &[]);
+    check(direct(proto("message A { optional int32 x = 1; }", "A"), None), &[]);
+    check(
+        direct(proto("package p;\nmessage A { optional fixed32 x = 1; }", "p.A"), None),
+        &[&format!(
+            "{field}.key_schema.proto_schema: the type fixed32 is not supported at `2:13` (found p.A.x); declare it sfixed32"
+        )],
+    );
+    check(
+        direct(proto("package p; message A {}", "A"), None),
+        &[&format!(
+            "{field}.key_schema.proto_schema: the message name `A` is not fully qualified"
+        )],
+    );
     let empty = format!("{field}.key_schema.proto_schema");
     check(
         direct(proto("", ""), None),

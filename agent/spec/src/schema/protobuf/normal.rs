@@ -1,0 +1,177 @@
+//! The normal form: a text of edition 2023, whose features can say everything that proto2 and proto3 say by their headers.
+//!
+//! Fields are in the order of their numbers, message types are named by the order of their use and written once per content, oneofs
+//! of one member are none. What decoding does not see (names of messages, options, comments, JSON names) is not in it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
+use super::words;
+
+/// The name of the message in its normal form.
+pub(crate) const MESSAGE_NAME: &str = "M";
+
+/// The text that stands for every Protobuf schema of this meaning; its message is [`MESSAGE_NAME`].
+pub(crate) fn normal_form(message: &ProtoMessage) -> String {
+    let mut writer = Writer::default();
+    let body = writer.body(message);
+    let imports: String = writer
+        .imports
+        .iter()
+        .map(|file| format!("import \"google/protobuf/{file}.proto\";\n"))
+        .collect();
+    let declarations = writer.declarations.concat();
+    format!("edition = \"2023\";\n{imports}message {MESSAGE_NAME} {{\n{body}}}\n{declarations}")
+}
+
+#[derive(Default)]
+struct Writer {
+    imports: BTreeSet<&'static str>,
+    /// Names of what was declared, by content.
+    names: HashMap<String, String>,
+    declarations: Vec<String>,
+}
+
+impl Writer {
+    fn body(&mut self, message: &ProtoMessage) -> String {
+        let mut fields: Vec<&ProtoField> = message.fields.iter().collect();
+        fields.sort_by_key(|field| field.number);
+        let mut body = String::new();
+        let mut written: Vec<&str> = Vec::new();
+        for field in &fields {
+            let members: Vec<&&ProtoField> = fields
+                .iter()
+                .filter(|other| other.oneof.is_some() && other.oneof == field.oneof)
+                .collect();
+            match &field.oneof {
+                Some(oneof) if members.len() > 1 => {
+                    if written.contains(&oneof.as_str()) {
+                        continue;
+                    }
+                    written.push(oneof);
+                    // A field cannot be called this: a name's first letter is never a digit, and nothing else begins so.
+                    body.push_str(&format!("oneof {} {{\n", free_name(&fields, written.len())));
+                    for member in members {
+                        body.push_str(&self.field(member));
+                    }
+                    body.push_str("}\n");
+                }
+                _ => body.push_str(&self.field(field)),
+            }
+        }
+        body
+    }
+
+    fn field(&mut self, field: &ProtoField) -> String {
+        let mut options = Vec::new();
+        let mut label = "";
+        match &field.label {
+            ProtoLabel::Implicit => options.push("features.field_presence = IMPLICIT".to_owned()),
+            ProtoLabel::Required => options.push("features.field_presence = LEGACY_REQUIRED".to_owned()),
+            ProtoLabel::Explicit { default: None } => {}
+            ProtoLabel::Explicit { default: Some(default) } => options.push(format!("default = {}", shown_default(default, &field.kind))),
+            ProtoLabel::Repeated if matches!(field.kind, ProtoKind::Map { .. }) => {}
+            ProtoLabel::Repeated => label = "repeated ",
+        }
+        if field.kind == (ProtoKind::String { verified: false }) {
+            options.push("features.utf8_validation = NONE".to_owned());
+        }
+        if matches!(field.kind, ProtoKind::Group(_)) {
+            options.push("features.message_encoding = DELIMITED".to_owned());
+        }
+        let options = if options.is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", options.join(", "))
+        };
+        format!("{label}{} {} = {}{options};\n", self.kind(&field.kind), field.name, field.number)
+    }
+
+    fn kind(&mut self, kind: &ProtoKind) -> String {
+        match kind {
+            ProtoKind::Enum(declared) => self.enum_type(declared),
+            ProtoKind::Message(message) | ProtoKind::Group(message) => {
+                let body = self.body(message);
+                self.declared(&body)
+            }
+            ProtoKind::Map { key, value } => format!("map<{}, {}>", self.kind(key), self.kind(value)),
+            ProtoKind::Wrapper(value) => {
+                self.imports.insert("wrappers");
+                format!("google.protobuf.{}", words::wrapper(value))
+            }
+            ProtoKind::Timestamp => {
+                self.imports.insert("timestamp");
+                "google.protobuf.Timestamp".into()
+            }
+            ProtoKind::Duration => {
+                self.imports.insert("duration");
+                "google.protobuf.Duration".into()
+            }
+            scalar => words::scalar(scalar).unwrap_or_default().into(),
+        }
+    }
+
+    /// An enum, inside a message of its own: names of values may meet otherwise. An open one keeps its short name, which rows with
+    /// unknown numbers show; the first value stays the first, because a map's missing value is it.
+    fn enum_type(&mut self, declared: &ProtoEnum) -> String {
+        let mut values: Vec<&(String, i32)> = declared.values.iter().collect();
+        if let Some((_, others)) = values.split_first_mut() {
+            others.sort_by_key(|(_, number)| *number);
+        }
+        let numbers: BTreeSet<i32> = values.iter().map(|(_, number)| *number).collect();
+        let aliases = if numbers.len() < values.len() {
+            "option allow_alias = true;\n"
+        } else {
+            ""
+        };
+        let closed = if declared.closed {
+            "option features.enum_type = CLOSED;\n"
+        } else {
+            ""
+        };
+        let values: String = values.iter().map(|(name, number)| format!("{name} = {number};\n")).collect();
+        let name = shown_name(declared);
+        let outer = self.declared(&format!("enum {name} {{\n{closed}{aliases}{values}}}\n"));
+        format!("{outer}.{name}")
+    }
+
+    fn declared(&mut self, body: &str) -> String {
+        if let Some(name) = self.names.get(body) {
+            return name.clone();
+        }
+        let name = format!("T{}", self.names.len() + 1);
+        self.declarations.push(format!("message {name} {{\n{body}}}\n"));
+        self.names.insert(body.to_owned(), name.clone());
+        name
+    }
+}
+
+/// The part of an enum's name that decoding shows.
+pub(crate) fn shown_name(declared: &ProtoEnum) -> &str {
+    if declared.closed {
+        return "E";
+    }
+    declared.full_name.rsplit('.').next().unwrap_or_default()
+}
+
+/// A name for a oneof that no field has.
+fn free_name(fields: &[&ProtoField], index: usize) -> String {
+    let mut name = format!("oneof_{index}");
+    while fields.iter().any(|field| field.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+fn shown_default(default: &ProtoDefault, kind: &ProtoKind) -> String {
+    match default {
+        ProtoDefault::Integer(value) => value.to_string(),
+        ProtoDefault::Double(value) if value.is_nan() => "nan".into(),
+        ProtoDefault::Double(value) if value.is_infinite() => if *value > 0.0 { "inf" } else { "-inf" }.into(),
+        ProtoDefault::Double(value) => format!("{value:e}"),
+        ProtoDefault::Bool(value) => value.to_string(),
+        ProtoDefault::Text(name) if matches!(kind, ProtoKind::Enum(_)) => name.clone(),
+        ProtoDefault::Text(text) => format!("\"{}\"", text.as_bytes().escape_ascii()),
+        ProtoDefault::Bytes(bytes) => format!("\"{}\"", bytes.escape_ascii()),
+    }
+}
