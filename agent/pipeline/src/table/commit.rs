@@ -171,7 +171,7 @@ fn catch_up(files: &TableFiles, table: &mut LoadedTable, landed: &mut Option<i64
         }
         let effect = classify(table, &actions).map_err(|what| altered_by(files, version, &actions, &what))?;
         if effect == Effect::FilesLeft
-            && let Some(doubled) = doubled::find(files, version, &actions)?
+            && let Some(doubled) = doubled::find(files, version, &actions, &table.doubled)?
         {
             table.doubled.push(doubled);
         }

@@ -15,7 +15,7 @@ use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
 use super::{TableError, clock};
 
-/// A commit of another writer that rewrote files that were rewritten before.
+/// A commit of another writer that rewrote files that were rewritten before, or files that such a commit had made.
 #[derive(Clone, Debug)]
 pub(super) struct Doubled {
     /// Its version.
@@ -26,9 +26,10 @@ pub(super) struct Doubled {
     removed: Vec<Add>,
 }
 
-/// Looks whether the commit of that version put something in the place of files that were not live. If it only rewrote rows, it
-/// can be undone; if it changed some, its writer has to.
-pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action]) -> Result<Option<Doubled>, TableError> {
+/// Looks whether the commit of that version put something in the place of files that were not live, or of files that one of the
+/// `known` made: that one can be undone only after this. If it only rewrote rows, it can be undone; if it changed some, its writer
+/// has to.
+pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action], known: &[Doubled]) -> Result<Option<Doubled>, TableError> {
     let keys: HashSet<String> = actions
         .iter()
         .filter_map(|action| action.remove.as_ref())
@@ -39,7 +40,7 @@ pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action]) -> Resu
         return Ok(None);
     }
     let removed = live_files(files, version - 1, &|key| keys.contains(key))?;
-    if removed.len() == keys.len() {
+    if removed.len() == keys.len() && !known.iter().any(|doubled| doubled.is_rewritten(&keys, &added)) {
         return Ok(None);
     }
     if added.iter().any(|add| add.data_change) {
@@ -49,20 +50,26 @@ pub(super) fn find(files: &TableFiles, version: i64, actions: &[Action]) -> Resu
 }
 
 /// Finds again what the log says was not undone: an undo can fail, and the agent can end before it or be away at the time.
+/// What was taken back meanwhile, the log says too, as far back as its last checkpoint.
 pub(super) fn recall(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+    let (doubling, checkpoint) = (&table.snapshot.doubling, table.snapshot.checkpoint.version);
+    table
+        .doubled
+        .retain(|doubled| doubled.version <= checkpoint || doubling.contains(&doubled.version));
     for version in &table.snapshot.doubling {
         if table.doubled.iter().any(|doubled| doubled.version == *version) {
             continue;
         }
         let Some(text) = files.read(&entry_path(*version))? else { continue };
         let actions = parse_entry(&text).map_err(|error| unreadable(files, *version, &error))?;
-        table.doubled.extend(find(files, *version, &actions)?);
+        let found = find(files, *version, &actions, &table.doubled)?;
+        table.doubled.extend(found);
+        table.doubled.sort_by_key(|doubled| doubled.version);
     }
-    table.doubled.sort_by_key(|doubled| doubled.version);
     Ok(())
 }
 
-/// Undoes what was found, the newest first.
+/// Undoes what was found, the newest first: it may have rewritten what an older one made.
 pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     while let Some(doubled) = table.doubled.last().cloned() {
         tracing::warn!(
@@ -70,7 +77,12 @@ pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), Ta
             version = doubled.version,
             "undoing another writer's rewrite of files that were compacted before: their rows were in the table twice"
         );
-        let actions = |table: &LoadedTable| doubled.undoing(files, table.snapshot.version);
+        let is_newest = |table: &LoadedTable| table.doubled.iter().all(|other| other.version <= doubled.version);
+        let actions = |table: &LoadedTable| match is_newest(table) {
+            true => doubled.undoing(files, table.snapshot.version),
+            // Another one landed while this was committed: its turn comes first.
+            false => Ok(None),
+        };
         let undone = commit(
             files,
             table,
@@ -80,7 +92,9 @@ pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), Ta
                 actions: &actions,
             },
         );
-        undone?;
+        if undone?.is_none() && !is_newest(table) {
+            continue;
+        }
         table.doubled.retain(|other| other.version != doubled.version);
         // The files that went are not all known, so the sums are not either.
         table.files_stale = true;
@@ -89,6 +103,13 @@ pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), Ta
 }
 
 impl Doubled {
+    /// Whether a commit that removed and added these rewrote what this one made. One that puts back what this one removed takes
+    /// it back.
+    fn is_rewritten(&self, removed: &HashSet<String>, added: &[Add]) -> bool {
+        let takes_back = added.iter().any(|add| self.removed.iter().any(|own| own.key() == add.key()));
+        !takes_back && self.added.iter().any(|add| removed.contains(&add.key()))
+    }
+
     /// What undoes it at that version; nothing if that is done.
     fn undoing(&self, files: &TableFiles, version: i64) -> Result<Option<Vec<Action>>, TableError> {
         let all: HashSet<String> = self.added.iter().chain(&self.removed).map(Add::key).collect();

@@ -18,13 +18,22 @@ async fn rewritten_twice(data_change: bool) -> (Lab, Vec<Value>) {
     let CareResult::Compacted { inputs, outputs } = run(&lab, job) else {
         panic!("compaction should write files")
     };
-    let columns = table.columns.clone();
     commit_compaction(&lab.files(), &mut table, &inputs, outputs).unwrap();
     let handle = lab.open().await;
     append_one_by_one(&handle, 110..112).await;
     handle.close().await;
-    let file_of = |version| -> Add { lab.entry(version).into_iter().find_map(|action| action.add).unwrap() };
-    let theirs: Vec<Add> = [1, 2, 3, 12].into_iter().map(file_of).collect();
+    let theirs: Vec<Add> = [1, 2, 3, 12].map(|version| file_of(&lab, version)).into();
+    let lines = rewrite(&lab, &theirs, data_change);
+    (lab, lines)
+}
+
+/// The file that the entry of a version adds.
+fn file_of(lab: &Lab, version: i64) -> Add {
+    lab.entry(version).into_iter().find_map(|action| action.add).unwrap()
+}
+
+/// The lines by which another writer puts these files together.
+fn rewrite(lab: &Lab, theirs: &[Add], data_change: bool) -> Vec<Value> {
     let inputs: Vec<SmallFile> = theirs
         .iter()
         .map(|add| SmallFile {
@@ -35,10 +44,10 @@ async fn rewritten_twice(data_change: bool) -> (Lab, Vec<Value>) {
         .collect();
     let compaction = Compaction {
         inputs,
-        columns,
+        columns: lab.load(0).columns,
         target_file_bytes: u64::MAX / 2,
     };
-    let CareResult::Compacted { outputs, .. } = run(&lab, crate::table::care::CareJob::Compact(compaction)) else {
+    let CareResult::Compacted { outputs, .. } = run(lab, crate::table::care::CareJob::Compact(compaction)) else {
         panic!("compaction should write files")
     };
     let mut lines: Vec<Value> = theirs
@@ -50,7 +59,7 @@ async fn rewritten_twice(data_change: bool) -> (Lab, Vec<Value>) {
         ..outputs.into_iter().next().unwrap()
     };
     lines.push(json!({"add": output}));
-    (lab, lines)
+    lines
 }
 
 /// What delta-rs does: it does not see a conflict with a commit that changes no data.
@@ -110,7 +119,7 @@ async fn another_writers_change_of_rows_that_were_compacted_stops_the_stream_and
             undo.push(json!({"remove": {"path": add["path"], "deletionTimestamp": 6, "dataChange": true}}));
         }
     }
-    let last = lab.entry(12).into_iter().find_map(|action| action.add).unwrap();
+    let last = file_of(&lab, 12);
     undo.push(json!({"add": last}));
     lab.write_foreign(15, &undo);
     let handle = lab.open().await;
@@ -216,7 +225,7 @@ async fn a_change_of_rows_that_were_compacted_still_stops_the_stream_after_a_res
 #[tokio::test]
 async fn a_rewrite_whose_inputs_were_vacuumed_is_not_undone_but_said() {
     let (lab, lines) = rewritten_twice(false).await;
-    let last = lab.entry(12).into_iter().find_map(|action| action.add).unwrap();
+    let last = file_of(&lab, 12);
     std::fs::remove_file(lab.path().join(&last.path)).unwrap();
     lab.write_foreign(14, &lines);
     let handle = lab.open().await;
@@ -224,4 +233,108 @@ async fn a_rewrite_whose_inputs_were_vacuumed_is_not_undone_but_said() {
     assert!(matches!(error, TableError::Altered { .. }), "{error}");
     handle.close().await;
     assert!(!lab.entry_path(15).exists());
+}
+
+/// A table with a rewrite of files that were compacted, at version 14, and what it made rewritten with one more file at version 15,
+/// unless the lines are wanted for later.
+async fn rewritten_in_turn(write: bool) -> (Lab, Vec<Value>) {
+    let (lab, lines) = rewritten_twice(false).await;
+    lab.write_foreign(14, &lines);
+    let in_turn = rewrite(&lab, &[file_of(&lab, 14), file_of(&lab, 13)], false);
+    if write {
+        lab.write_foreign(15, &in_turn);
+    }
+    (lab, in_turn)
+}
+
+/// The versions that the table's RESTOREs name, in their order.
+fn undone(lab: &Lab, versions: std::ops::RangeInclusive<i64>) -> Vec<Value> {
+    let infos = versions
+        .flat_map(|version| lab.entry(version))
+        .filter_map(|action| action.commit_info);
+    infos.filter_map(|info| info.get("featurestore.undoneVersion").cloned()).collect()
+}
+
+#[tokio::test]
+async fn a_rewrite_of_what_a_doubled_rewrite_made_is_undone_before_it() {
+    for (checkpoint, open_before) in [(None, true), (Some(12), true), (None, false), (Some(12), false)] {
+        let (lab, lines) = rewritten_twice(false).await;
+        if let Some(version) = checkpoint {
+            lab.checkpoint(version, 0);
+        }
+        let early = if open_before { Some(lab.open().await) } else { None };
+        lab.write_foreign(14, &lines);
+        lab.write_foreign(15, &rewrite(&lab, &[file_of(&lab, 14), file_of(&lab, 13)], false));
+        assert_eq!(lab.foreign_ids().await.len(), 15, "three rows are there twice");
+        assert_eq!(lab.load(0).snapshot.doubling, [14, 15]);
+        let handle = match early {
+            Some(handle) => handle,
+            None => lab.open().await,
+        };
+        handle.append(append(112..114)).await.unwrap();
+        handle.append(append(114..115)).await.unwrap();
+        handle.close().await;
+        assert_eq!(
+            lab.foreign_ids().await,
+            (100..115).collect::<Vec<_>>(),
+            "{checkpoint:?}, {open_before}"
+        );
+        assert_eq!(undone(&lab, 16..=19), [15, 14], "{checkpoint:?}, {open_before}");
+        assert_eq!(lab.load(0).snapshot.doubling, Vec::<i64>::new());
+        assert_eq!(lab.load(0).snapshot.totals.rows, 15);
+    }
+}
+
+/// The agent sees the first rewrite, and the second one lands when it is about to undo the first.
+#[tokio::test]
+async fn a_rewrite_that_lands_while_an_older_one_is_undone_comes_first() {
+    let (lab, in_turn) = rewritten_in_turn(false).await;
+    let mut table = lab.load(0);
+    let files = lab.files();
+    crate::table::doubled::recall(&files, &mut table).unwrap();
+    assert_eq!(table.snapshot.doubling, [14]);
+    lab.write_foreign(15, &in_turn);
+    crate::table::doubled::undo(&files, &mut table).unwrap();
+    assert_eq!(lab.foreign_ids().await, (100..112).collect::<Vec<_>>());
+    assert_eq!(undone(&lab, 16..=17), [15, 14]);
+    assert!(table.doubled.is_empty());
+}
+
+/// What took both back at once puts only the first's inputs back, and not what the first had made.
+#[tokio::test]
+async fn both_rewrites_taken_back_at_once_by_their_writer_are_no_reason_to_stop() {
+    for seen_before in [true, false] {
+        let (lab, _) = rewritten_in_turn(true).await;
+        let mut table = lab.load(0);
+        crate::table::doubled::recall(&lab.files(), &mut table).unwrap();
+        assert_eq!(table.doubled.len(), 2);
+        let mut restored = vec![json!({"remove": {"path": file_of(&lab, 15).path, "deletionTimestamp": 6, "dataChange": true}})];
+        restored.extend([12, 13].map(|version| json!({"add": file_of(&lab, version)})));
+        lab.write_foreign(16, &restored);
+        if seen_before {
+            crate::table::commit::probe(&lab.files(), &mut table).unwrap();
+            crate::table::doubled::undo(&lab.files(), &mut table).unwrap();
+            assert!(table.doubled.is_empty());
+        }
+        assert_eq!(lab.load(0).snapshot.doubling, Vec::<i64>::new());
+        let handle = lab.open().await;
+        handle.append(append(112..114)).await.unwrap();
+        handle.close().await;
+        assert_eq!(lab.foreign_ids().await, (100..114).collect::<Vec<_>>());
+    }
+}
+
+/// All that the first rewrote was gone before, so nothing but the second shows that its rows are still there.
+#[tokio::test]
+async fn a_rewrite_of_gone_files_only_is_found_again_behind_one_of_what_it_made() {
+    let (lab, _) = rewritten_twice(false).await;
+    let gone = [1, 2, 3].map(|version| file_of(&lab, version));
+    lab.write_foreign(14, &rewrite(&lab, &gone, false));
+    lab.write_foreign(15, &rewrite(&lab, &[file_of(&lab, 14), file_of(&lab, 13)], false));
+    assert_eq!(lab.load(0).snapshot.doubling, [14, 15]);
+    let handle = lab.open().await;
+    handle.append(append(112..114)).await.unwrap();
+    handle.close().await;
+    assert_eq!(lab.foreign_ids().await, (100..114).collect::<Vec<_>>());
+    assert_eq!(lab.load(0).snapshot.doubling, Vec::<i64>::new());
 }
