@@ -4,7 +4,8 @@ One JSON request a line on standard input, one JSON answer a line on standard ou
 
 `maintain` is what another team may do to the table: a DELETE or an OPTIMIZE. It remembers what it deleted. Both are written
 out here, by the protocol: those of delta-rs 1.6.6 commit over a compaction that removed the same files, and rows are then in
-the table twice, whoever compacted. Spark's and delta-rs's own are held against the agent in `tests/e2e/care*.rs`.
+the table twice, whoever compacted. Delta-rs's own are held against the agent in `tests/e2e/care*.rs`; Spark's own work on the
+same table at the same time, and whoever orders them says afterwards under which tags.
 `check` reads every version of the table and holds each against the records that the producer knows as committed.
 """
 
@@ -24,6 +25,8 @@ sys.path.insert(0, os.path.dirname(__file__))
 from tables import duckdb_connection  # noqa: E402
 
 TAG = "fire.tag"
+# Where Spark puts a tag.
+SPARK_TAG = "userMetadata"
 # Small enough that a foreign rewrite leaves most files alone, so that the agent's own compaction has work too.
 OPTIMIZED_BYTES = 1_000_000
 OPTIMIZED_FILES = 24
@@ -31,7 +34,7 @@ DELETED_OFFSETS = 40
 # Versions that are read whole, beside the last one; of every version all files and positions are compared.
 SAMPLED_VERSIONS = 12
 
-# Tag of each DELETE that was tried, with the partition and the offsets that it names.
+# Tag of each operation that was tried; with that of a DELETE the partition and the offsets that it names.
 tried = {}
 # Tags of those that were committed.
 done = set()
@@ -79,7 +82,10 @@ def delete(path, table, partition, first, last, tag):
 
 
 def rows_in(path, name):
-    return polars.read_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False)
+    rows = polars.read_parquet(f"{path}/{urllib.parse.unquote(name)}", glob=False)
+    # Spark writes timestamps as 96 bits without a zone, and reads them only as these or as microseconds.
+    timestamps = polars.selectors.datetime()
+    return rows.with_columns(timestamps.dt.cast_time_unit("us").dt.replace_time_zone("UTC"))
 
 
 def rewrite(path, table, inputs, operation, note):
@@ -134,6 +140,15 @@ def maintain(path, round):
         # Offsets of an aborted transaction have no rows: then there is no commit either.
         done.add(tag)
     return {"operation": "DELETE", "rows": rows}
+
+
+def tag_of(info):
+    return info.get(TAG) or info.get(SPARK_TAG)
+
+
+def writer_of(info):
+    engine = info.get("engineInfo", "")
+    return "agent" if "featurestore" in engine else "spark" if "Apache-Spark" in engine else "other"
 
 
 class Expected:
@@ -227,8 +242,8 @@ class Content:
                     raise ValueError(f"{where}: {action['add']['path']} has {rows} rows, and the log says {stated}")
             if "txn" in action and partition_of(action["txn"]["appId"]) is not None:
                 self.positions[partition_of(action["txn"]["appId"])] = action["txn"]["version"]
-            tag = action.get("commitInfo", {}).get(TAG)
-            if tag:
+            tag = tag_of(action.get("commitInfo", {}))
+            if tag and tried[tag]:
                 self.delete(*tried[tag])
         self.expect(where)
 
@@ -294,7 +309,10 @@ def expect_foreign_reader(path, version, content, ids):
         raise ValueError(f"version {version}: delta-rs sees positions {seen}, the log has {content.positions}")
 
 
-def check(path, csv):
+def check(path, csv, deeds):
+    for deed in deeds:
+        tried[deed["tag"]] = deed["range"]
+        done.update([deed["tag"]] if deed["done"] else [])
     entries = sorted(glob.glob(f"{path}/_delta_log/*.json"))
     last = len(entries) - 1
     if os.path.basename(entries[-1]) != f"{last:020}.json":
@@ -306,15 +324,14 @@ def check(path, csv):
         actions = entry(path, version)
         content.take(version, actions)
         info = next(action["commitInfo"] for action in actions if "commitInfo" in action)
-        writer = "agent" if "featurestore" in info.get("engineInfo", "") else "other"
-        name = f"{writer} {info['operation']}"
+        name = f"{writer_of(info)} {info['operation']}"
         operations[name] = operations.get(name, 0) + 1
-        landed.update([info[TAG]] if TAG in info else [])
+        landed.update([tag_of(info)] if tag_of(info) else [])
         expect_foreign_reader(path, version, content, ids)
         if version in sampled:
             content.expect_rows(rows_of(polars.scan_delta(path, version=version)).collect(), f"version {version} by Polars")
     if not done <= landed:
-        raise ValueError(f"a DELETE was reported as done and is not in the log: {done - landed}")
+        raise ValueError(f"an operation was reported as done and is not in the log: {done - landed}")
     content.expect_rows(duckdb_frame(path), "the last version by DuckDB")
     for partition, wanted in content.expected.wanted.items():
         if content.positions[partition] < len(wanted):

@@ -23,6 +23,8 @@ pub const STREAM_CATCHES_UP: Duration = Duration::from_secs(240);
 pub const TERRAFORM_COMMAND: Duration = Duration::from_secs(240);
 /// One answer of a script: most take milliseconds, the first of Spark tens of seconds, the verdict on a long crash test minutes.
 pub const SCRIPT_ANSWER: Duration = Duration::from_secs(600);
+/// An operation of Spark lands on a table that nobody else writes to: seconds, and its session may be just starting.
+pub const SPARK_LANDS: Duration = Duration::from_secs(180);
 /// A program that prints something and ends.
 pub const SHORT_COMMAND: Duration = Duration::from_secs(30);
 /// A part of a benchmark that is a program of its own, with many records.

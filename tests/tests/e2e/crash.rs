@@ -1,7 +1,8 @@
 //! `kill -9` of the agent under fire, again and again: at named points of failure, and while thousands of records arrive each
-//! second. Another team optimises the table and deletes from it, the broker is restarted, other streams come and go.
+//! second. Other teams optimise the table and delete from it, one of them with Spark, the broker is restarted, other streams
+//! come and go.
 //! Invariant of the product: every version of the table holds exactly the committed records up to its positions, less what
-//! the other team deleted. The fire is in `fire`; each point on its own is in `crash_points`.
+//! the other teams deleted. The fire is in `fire` and `fire_spark`; each point on its own is in `crash_points`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,6 +23,7 @@ use featurestore_proto::v1::StreamState;
 use serde_json::{Value, json};
 
 use crate::fire::{self, Load, Neighbour, OtherTeam, Produced, Stop};
+use crate::fire_spark::SparkTeam;
 use crate::rows::assert_each_exactly_once;
 use crate::stage::{PARTITIONS, order};
 
@@ -160,7 +162,7 @@ impl Scene {
     }
 
     /// Kills the agent, starts it again, and counts.
-    fn kill(&mut self, number: usize, load: &Load, tally: &mut Tally) {
+    fn kill(&mut self, number: usize, load: &Load, spark: &SparkTeam, tally: &mut Tally) {
         // Moments and points take turns; where the records do not come fast enough, a point of a batch is taken.
         let moment = MOMENT_MAX * u32::try_from(number * 7 % 25).unwrap() / 25;
         let rate = (number.is_multiple_of(2) && number < kills())
@@ -195,6 +197,9 @@ impl Scene {
         let open = at == "append.before_file" || unnamed > 0;
         tally.open_batches += usize::from(open);
         println!("kill {number} at {at}: {unnamed} files of batches that no commit names, open batch {open}, {rate:?} records/s");
+        if let Some(operation) = to_land_before(number) {
+            spark.await_landed(operation);
+        }
         self.agent.start_again();
     }
 
@@ -230,6 +235,15 @@ impl Scene {
             [point],
             "the agent ended at another point"
         );
+    }
+}
+
+/// What of Spark's must have landed before the agent is started again after this kill, so that each run has both.
+fn to_land_before(number: usize) -> Option<&'static str> {
+    match number {
+        number if number == kills() / 3 => Some("OPTIMIZE"),
+        number if number == kills() * 2 / 3 => Some("DELETE"),
+        _ => None,
     }
 }
 
@@ -270,6 +284,7 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     let stop = Stop::default();
     let load = Load::start(scene.kafka.bootstrap(), TOPIC, &stop);
     let team = OtherTeam::start(scene.agent.table(TABLE_NAME), &stop);
+    let spark = SparkTeam::start(scene.agent.table(TABLE_NAME), &stop);
     let neighbour = Neighbour::start(scene.agent.endpoint(), scene.kafka.bootstrap(), NEIGHBOURS_TOPIC);
     let mut tally = Tally::default();
     let mut restart = None;
@@ -286,7 +301,7 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
                 kafka.start_again();
             }));
         }
-        scene.kill(number, &load, &mut tally);
+        scene.kill(number, &load, &spark, &mut tally);
         number += 1;
     }
     restart.expect("the broker was restarted").join().unwrap();
@@ -294,7 +309,12 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     stop.now();
     let produced = load.end();
     let (mut script, team) = team.end();
-    println!("{tally:?}; the other team: {team:?}; the neighbour: {:?}", neighbour.outcomes());
+    println!(
+        "{tally:?}; the other team: {team:?}; Spark: {:?}; the neighbour: {:?}",
+        spark.outcomes(),
+        neighbour.outcomes()
+    );
+    let deeds = spark.end();
     let neighbours = neighbour.end_after_a_cycle();
 
     await_end_of_topic(&mut script, &scene, &produced);
@@ -304,7 +324,7 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
     scene.workspace.plan().assert_empty();
     expect_sound_neighbour(&scene, &neighbours, &refunds);
     assert!(scene.agent.terminate().success());
-    let report = judge(&mut script, &scene, &produced);
+    let report = judge(&mut script, &scene, &produced, &deeds);
     println!(
         "{number} kills, {} at named points and {} while {} to {} records/s arrived, {} with an open batch; {} aborted transactions; {report}",
         tally.at_points,
@@ -326,7 +346,14 @@ fn after_many_kills_of_the_busy_agent_each_committed_record_is_there_exactly_onc
         "only {} kills at moments",
         tally.at_moments
     );
-    for operation in ["agent WRITE", "agent OPTIMIZE", "other OPTIMIZE", "other DELETE"] {
+    for operation in [
+        "agent WRITE",
+        "agent OPTIMIZE",
+        "other OPTIMIZE",
+        "other DELETE",
+        "spark OPTIMIZE",
+        "spark DELETE",
+    ] {
         assert!(report["operations"][operation].as_u64() > Some(0), "no {operation}: {report}");
     }
 }
@@ -365,9 +392,9 @@ fn expect_sound_neighbour(scene: &Scene, workspace: &Workspace, refunds: &[Ackno
 }
 
 /// Has every version of the table read, and compared with what the producer knows as committed.
-fn judge(script: &mut Script, scene: &Scene, produced: &Produced) -> Value {
+fn judge(script: &mut Script, scene: &Scene, produced: &Produced, deeds: &[Value]) -> Value {
     let file = fresh_folder("committed").join("committed.csv");
     produced.write(&file);
-    let request = json!({"action": "check", "path": scene.agent.table(TABLE_NAME), "csv": file});
+    let request = json!({"action": "check", "path": scene.agent.table(TABLE_NAME), "csv": file, "deeds": deeds});
     script.ask(&request).unwrap_or_else(|error| panic!("{error}"))
 }

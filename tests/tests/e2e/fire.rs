@@ -46,7 +46,7 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_now(&self) -> bool {
+    pub(crate) fn is_now(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

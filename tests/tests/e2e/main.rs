@@ -22,6 +22,7 @@ mod faults;
 mod faults_agents;
 mod faults_hang;
 mod fire;
+mod fire_spark;
 mod in_place;
 mod interrupted;
 mod lifecycle;
