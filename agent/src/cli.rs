@@ -30,7 +30,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run the agent until it is told to stop (SIGTERM, SIGINT).
     ///
-    /// It ends within 28 s then, with exit code 0, or 3 where something hung: what was in flight is read again at the next start.
+    /// It ends within 28 s then, with exit code 0, or 3 where a last commit failed or something hung: what was in flight is read
+    /// again at the next start.
     Serve(ServeArguments),
     /// Try things out: run the agent with a Kafka broker inside, which forgets its records when it stops.
     Demo(DemoArguments),

@@ -10,9 +10,10 @@ pub(crate) const SHUTDOWN_WAIT: Duration = Duration::from_secs(20);
 /// and some slack. Supervisors commonly kill after 30 s.
 pub(crate) const STOPPED_WITHIN: Duration = Duration::from_secs(28);
 
-/// Exit code of an agent that was told to stop and ended at one of these bounds, because a disk or a broker hung. Nothing is
-/// lost or doubled: what was in flight is read again at the next start. 0 is an end in order, 1 an error, 2 a wrong command line.
-pub(crate) const ENDED_AT_THE_BOUND: u8 = 3;
+/// Exit code of an agent that was told to stop and whose last commit failed, or that ended at one of these bounds, because a disk
+/// or a broker hung. Nothing is lost or doubled: what was in flight is read again at the next start. 0 is an end in order, 1 an
+/// error, 2 a wrong command line.
+pub(crate) const ENDED_CUT_SHORT: u8 = 3;
 
 /// Wait at the start for a warehouse that another agent has, which may be one that is just ending, or whose storage does not
 /// answer. A process that was killed gives it back at once.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use limits::ENDED_AT_THE_BOUND;
+use limits::ENDED_CUT_SHORT;
 use serve::Ended;
 
 fn main() -> ExitCode {
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(Ended::InOrder) => ExitCode::SUCCESS,
-        Ok(Ended::AtTheBound) => ExitCode::from(ENDED_AT_THE_BOUND),
+        Ok(Ended::CutShort) => ExitCode::from(ENDED_CUT_SHORT),
         Err(error) => {
             // The chain on one line: supervisors show lines.
             eprintln!("error: {error:#}");

@@ -30,10 +30,11 @@ use crate::logs;
 /// How the agent ended that was told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// Every stream came to its end in time; one whose last commit failed just then has said so in the log.
+    /// Every stream came to its end in time, and what it had in hand is committed.
     InOrder,
-    /// Something hung, and the wait for it is over. What was in flight is read again at the next start.
-    AtTheBound,
+    /// A last commit failed, which the log says, or something hung, and the wait for it is over. What was in flight is read again
+    /// at the next start.
+    CutShort,
 }
 
 /// Runs the agent until SIGTERM or SIGINT.
@@ -64,7 +65,7 @@ async fn serve_within_the_bound(config: Config) -> anyhow::Result<Ended> {
         outcome = serving => outcome.context("the agent broke off")?,
         () = bound => {
             tracing::warn!(wait = ?STOPPED_WITHIN, "the agent did not stop in time; what was in flight is read again at the next start");
-            Ok(Ended::AtTheBound)
+            Ok(Ended::CutShort)
         }
     }
 }
@@ -123,10 +124,10 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     };
     let ended = match tokio::time::timeout(SHUTDOWN_WAIT, down).await {
         Ok(true) => Ended::InOrder,
-        Ok(false) => Ended::AtTheBound,
+        Ok(false) => Ended::CutShort,
         Err(_) => {
             tracing::warn!(wait = ?SHUTDOWN_WAIT, "streams did not stop in time; what was in flight is read again at the next start");
-            Ended::AtTheBound
+            Ended::CutShort
         }
     };
     tracing::info!(?ended, "agent stopped");

@@ -1,9 +1,10 @@
 //! What hangs and gives no error: a disk, one table's files, a broker. It costs nobody else anything, and the agent ends within
-//! its bound all the same: with exit code 3, and what was in flight is read again.
+//! its bound all the same: with exit code 3, and what was in flight is read again. So it does where the last commit fails.
 
 use std::fs;
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use e2e::agent::Agent;
 use e2e::config::{self, STREAM_NAME, TABLE_NAME, with};
@@ -14,13 +15,16 @@ use e2e::tables;
 use e2e::terraform::Workspace;
 use e2e::wait::wait_until;
 use featurestore_proto::v1::{Stream, StreamOperations, StreamState, source_config, subscription_mode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::rows::{assert_rows, order_value};
 use crate::stage::{PARTITIONS, Stage, new_topic, order};
 
-/// The exit code of an agent that ended at its bound.
-const ENDED_AT_THE_BOUND: Option<i32> = Some(3);
+/// The exit code of an agent that ended at its bound, or whose last commit failed.
+const ENDED_CUT_SHORT: Option<i32> = Some(3);
+/// Records that a broker which hangs still has to give, each a fetch of its own and a batch of its own: seconds of work.
+const BACKLOG: i64 = 6_000;
+const BACKLOG_RECORD_BYTES: usize = 1_500;
 const OTHER_STREAM: &str = "main.payments.refunds";
 const OTHER_TABLE: &str = "main.payments.refunds_raw";
 
@@ -32,7 +36,7 @@ fn an_agent_whose_disk_hangs_ends_by_itself_with_code_3_and_goes_on_exactly() {
     stage.agent.failpoints().arm("append.before_file hang\n");
     records.extend(stage.produce_orders(100, 40));
     await_hit(&stage.agent, "append.before_file");
-    assert_eq!(stage.agent.terminate().code(), ENDED_AT_THE_BOUND);
+    assert_eq!(stage.agent.terminate().code(), ENDED_CUT_SHORT);
     stage.agent.failpoints().disarm();
     stage.agent.start_again();
     records.extend(stage.produce_orders(200, 40));
@@ -57,23 +61,85 @@ fn an_agent_whose_broker_hangs_ends_by_itself_with_code_0_or_3_and_goes_on_exact
     broker.create_topic("orders", PARTITIONS);
     let mut agent = Agent::start();
     let workspace = Workspace::new(agent.endpoint());
-    workspace.write(&config::document(
-        &config::connection(broker.bootstrap()),
+    let stream = with(
         &config::stream("orders"),
-    ));
+        "/operations",
+        json!({"paused": true, "flush_interval": "100ms"}),
+    );
+    let options = json!({"startingOffsets": "earliest", "kafka.max.partition.fetch.bytes": "1000"});
+    let stream = with(&stream, "/source_config/kafka_stream_config/extra_options", options);
+    workspace.write(&config::document(&config::connection(broker.bootstrap()), &stream));
     workspace.apply_now().assert_success();
-    let producer = RecordingProducer::to(broker.bootstrap(), &[]);
-    let produce = |first: i64| producer.send_all("orders", &(first..first + 40).map(order).collect::<Vec<Outgoing>>());
-    let mut records = produce(0);
-    assert_rows(&agent.table(TABLE_NAME), &records, order_value);
-    records.extend(produce(100));
+    let producer = RecordingProducer::to(broker.bootstrap(), &[("batch.num.messages", "1")]);
+    let mut records = producer.send_all("orders", &(0..BACKLOG).map(long_order).collect::<Vec<Outgoing>>());
+    let table = agent.table(TABLE_NAME);
+    agent
+        .api()
+        .set_operations(STREAM_NAME, flushing_every(Duration::from_millis(100)))
+        .unwrap();
+    wait_until(
+        "the first of the backlog is in the table",
+        STREAM_SETTLES,
+        || match tables::log_entries(&table) {
+            0..4 => Err("not yet"),
+            _ => Ok(()),
+        },
+    );
     broker.freeze();
     let code = agent.terminate().code();
-    assert!([Some(0), ENDED_AT_THE_BOUND].contains(&code), "{code:?}");
+    assert!([Some(0), ENDED_CUT_SHORT].contains(&code), "{code:?}");
+    let committed = tables::rows("duckdb", &table, &["kafka_offset"]).unwrap().len();
+    assert!(
+        0 < committed && committed < records.len(),
+        "{committed} of {} records: the broker had no more to give",
+        records.len()
+    );
     broker.thaw();
     agent.start_again();
-    records.extend(produce(200));
-    assert_rows(&agent.table(TABLE_NAME), &records, order_value);
+    records.extend(producer.send_all("orders", &(10_000..10_040).map(order).collect::<Vec<Outgoing>>()));
+    assert_rows(&table, &records, order_value);
+}
+
+/// An order as long as a fetch, by a field that is not in the table.
+fn long_order(number: i64) -> Outgoing {
+    let mut order = order(number);
+    let mut value: Value = serde_json::from_slice(order.value.as_ref().unwrap()).unwrap();
+    value["of_no_column"] = "x".repeat(BACKLOG_RECORD_BYTES).into();
+    order.value = Some(value.to_string().into());
+    order
+}
+
+/// Not paused, and with that flush interval.
+fn flushing_every(interval: Duration) -> StreamOperations {
+    StreamOperations {
+        paused: Some(false),
+        flush_interval: Some(interval.try_into().unwrap()),
+        ..StreamOperations::default()
+    }
+}
+
+#[test]
+fn an_agent_whose_last_commit_fails_ends_with_code_3_and_goes_on_exactly() {
+    let mut stage = Stage::applied("failed-last-commit");
+    let mut records = stage.produce_orders(0, 40);
+    assert_rows(&stage.table(), &records, order_value);
+    // Only the stop itself commits what comes now.
+    let api = stage.agent.api().clone();
+    api.set_operations(STREAM_NAME, flushing_every(Duration::from_secs(3600))).unwrap();
+    stage.await_active();
+    records.extend(stage.produce_orders(100, 40));
+    await_ends(&stage.agent, STREAM_NAME, i64::try_from(records.len()).unwrap());
+    // An end can be known before the records are there; once the ends of later ones are, these are.
+    records.extend(stage.produce_orders(200, 40));
+    await_ends(&stage.agent, STREAM_NAME, i64::try_from(records.len()).unwrap());
+    stage.agent.failpoints().arm("append.before_file fail:5\n");
+    assert_eq!(stage.agent.terminate().code(), ENDED_CUT_SHORT);
+    assert_eq!(stage.agent.failpoints().hits(), ["append.before_file"]);
+    stage.agent.failpoints().disarm();
+    stage.agent.start_again();
+    api.set_operations(STREAM_NAME, flushing_every(Duration::from_millis(100))).unwrap();
+    assert_rows(&stage.table(), &records, order_value);
+    assert_eq!(stage.agent.terminate().code(), Some(0));
 }
 
 /// The stream of the stage's record under another name, on another topic.
@@ -133,19 +199,14 @@ fn a_table_that_hangs_holds_up_no_other_stream_no_call_and_no_shutdown_of_others
     assert_rows(&other_table, &records, order_value);
 
     // Longer than the test runs: only the stop itself can commit these rows, and it does.
-    let an_hour = prost_types::Duration { seconds: 3600, nanos: 0 };
-    let hourly = StreamOperations {
-        flush_interval: Some(an_hour),
-        ..StreamOperations::default()
-    };
-    api.set_operations(OTHER_STREAM, hourly).unwrap();
+    api.set_operations(OTHER_STREAM, flushing_every(Duration::from_secs(3600))).unwrap();
     api.await_state(OTHER_STREAM, &[StreamState::Active]);
     records.extend(produce_to(&topic, 200));
-    await_ends(&stage.agent, i64::try_from(records.len()).unwrap());
+    await_ends(&stage.agent, OTHER_STREAM, i64::try_from(records.len()).unwrap());
     let fetched = records.len();
     // An end can be known before the records are there; once the ends of later ones are, these are.
     records.extend(produce_to(&topic, 300));
-    await_ends(&stage.agent, i64::try_from(records.len()).unwrap());
+    await_ends(&stage.agent, OTHER_STREAM, i64::try_from(records.len()).unwrap());
     // What is begun for the table that hangs takes longer than a shutdown waits.
     let deletion = {
         let api = api.clone();
@@ -158,7 +219,7 @@ fn a_table_that_hangs_holds_up_no_other_stream_no_call_and_no_shutdown_of_others
             Err("not yet")
         }
     });
-    assert_eq!(stage.agent.terminate().code(), ENDED_AT_THE_BOUND);
+    assert_eq!(stage.agent.terminate().code(), ENDED_CUT_SHORT);
     let _answered_as_long_as_it_could_be = deletion.join().unwrap();
     let committed = tables::rows("duckdb", &other_table, &["kafka_offset"]).unwrap().len();
     assert!(committed >= fetched, "{committed} rows of {fetched} records that were in flight");
@@ -175,10 +236,10 @@ fn a_table_that_hangs_holds_up_no_other_stream_no_call_and_no_shutdown_of_others
     assert_eq!(stage.agent.terminate().code(), Some(0));
 }
 
-/// Waits until the agent has seen that many records at the ends of the other stream's partitions.
-fn await_ends(agent: &Agent, records: i64) {
+/// Waits until the agent has seen that many records at the ends of a stream's partitions.
+fn await_ends(agent: &Agent, stream: &str, records: i64) {
     wait_until("records are fetched", STREAM_SETTLES, || {
-        let record = agent.api().stream(OTHER_STREAM).map_err(|status| status.to_string())?;
+        let record = agent.api().stream(stream).map_err(|status| status.to_string())?;
         let partitions = record.status.unwrap_or_default().partitions;
         let ends: i64 = partitions.iter().map(|partition| partition.end.unwrap_or_default()).sum();
         if ends >= records {

@@ -51,7 +51,7 @@ pub trait RunningPipeline: Send + Sync + 'static {
     /// Goes on with another definition of the same stream, from the exact position.
     fn redefine(&self, definition: StreamDefinition);
 
-    /// Commits what is in flight and ends; false if that did not come to an end in time and was given up. Bounded in time; fine
-    /// if it has ended already.
+    /// Commits what is in flight and ends; false if that failed, or did not come to an end in time and was given up. Bounded in
+    /// time; fine if it has ended already.
     async fn stop(&self) -> bool;
 }

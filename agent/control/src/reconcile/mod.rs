@@ -85,7 +85,7 @@ impl Reconciler {
     }
 
     /// Starts no more steps, lets the running ones end, and stops every pipeline, each after its last commit; false if one of
-    /// them was given up.
+    /// these failed or was given up.
     pub async fn shut_down(self) -> bool {
         self.shared.stopping.cancel();
         // Beside the steps: one that waits for a disk that hangs must not cost the other streams their last commit.

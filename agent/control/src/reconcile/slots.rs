@@ -2,6 +2,7 @@
 //! there is one at a time, and at the end by the shutdown, which takes them all; everyone else reads.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stream_pipeline::status::PipelineStatus;
@@ -43,6 +44,10 @@ struct Probes {
 pub(crate) struct Slots {
     slots: Mutex<HashMap<String, Slot>>,
     probes: Mutex<HashMap<String, Probes>>,
+    /// The agent was told to stop.
+    stopping: AtomicBool,
+    /// A pipeline that a step stopped was cut short meanwhile.
+    cut_short: AtomicBool,
 }
 
 impl Slots {
@@ -58,13 +63,18 @@ impl Slots {
     pub(crate) async fn stop(&self, uid: &str) {
         let pipeline = lock(&self.slots).get(uid).map(|slot| slot.pipeline.clone());
         if let Some(pipeline) = pipeline {
-            pipeline.stop().await;
+            let in_order = pipeline.stop().await;
+            if !in_order && self.stopping.load(Ordering::SeqCst) {
+                self.cut_short.store(true, Ordering::SeqCst);
+            }
             lock(&self.slots).remove(uid);
         }
     }
 
-    /// Stops every pipeline, all at the same time; false if one of them was given up.
+    /// Stops every pipeline, all at the same time; false if the last commit of one failed or was given up, also of one that a
+    /// step is stopping.
     pub(crate) async fn stop_all(&self) -> bool {
+        self.stopping.store(true, Ordering::SeqCst);
         let slots: Vec<Slot> = lock(&self.slots).drain().map(|(_, slot)| slot).collect();
         let mut stops = JoinSet::new();
         for slot in slots {
@@ -77,7 +87,7 @@ impl Slots {
                 false
             });
         }
-        in_order
+        in_order && !self.cut_short.load(Ordering::SeqCst)
     }
 
     pub(crate) fn status(&self, uid: &str) -> Option<PipelineStatus> {

@@ -38,6 +38,8 @@ pub(crate) struct World {
     pub(crate) broken_promises: Vec<String>,
     /// What provisioning answers instead of making a table.
     pub(crate) refuse_provision: Option<(&'static str, Retry)>,
+    /// Last commits fail.
+    pub(crate) fail_last_commits: bool,
 }
 
 #[derive(Clone, Default)]
@@ -295,14 +297,17 @@ impl RunningPipeline for FakePipeline {
     }
 
     async fn stop(&self) -> bool {
-        let sender = self.engine.world.lock().unwrap().running.remove(&self.uid);
-        if let Some(sender) = sender {
+        let (sender, in_order) = {
+            let mut world = self.engine.world.lock().unwrap();
+            (world.running.remove(&self.uid), !world.fail_last_commits)
+        };
+        if let Some(sender) = &sender {
             sender.send_modify(|status| {
                 if matches!(status.phase, Phase::Starting | Phase::Running | Phase::Paused) {
                     status.phase = Phase::Stopped;
                 }
             });
         }
-        true
+        in_order || sender.is_none()
     }
 }

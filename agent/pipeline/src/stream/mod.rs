@@ -39,7 +39,7 @@ pub(crate) struct Desired {
 pub struct RunningStream {
     desired: watch::Sender<Desired>,
     status: watch::Receiver<PipelineStatus>,
-    task: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<bool>>,
 }
 
 impl RunningStream {
@@ -68,18 +68,24 @@ impl RunningStream {
         self.desired.send_modify(|desired| desired.definition = Arc::new(definition));
     }
 
-    /// Commits what is in flight and ends; returns when nothing of the stream runs any more. Bounded in time: a commit that
-    /// does not come through is given up (the answer is false then), and its records are read again by the next run.
+    /// Commits what is in flight and ends; returns when nothing of the stream runs any more. Bounded in time. The answer is
+    /// false if that commit failed, or did not come through and was given up: its records are read again by the next run.
     pub async fn stop(mut self) -> bool {
         self.desired.send_modify(|desired| desired.stop = true);
         let Some(mut task) = self.task.take() else { return true };
-        let in_time = tokio::time::timeout(limits::STOP_WAIT, &mut task).await.is_ok();
-        if !in_time {
-            tracing::warn!(stream = %self.desired.borrow().definition.spec.name, "a stream did not stop in time and was ended");
-            task.abort();
-            drop(task.await);
+        match tokio::time::timeout(limits::STOP_WAIT, &mut task).await {
+            Ok(Ok(in_order)) => in_order,
+            Ok(Err(error)) => {
+                tracing::error!(stream = %self.desired.borrow().definition.spec.name, %error, "a stream broke off");
+                false
+            }
+            Err(_) => {
+                tracing::warn!(stream = %self.desired.borrow().definition.spec.name, "a stream did not stop in time and was ended");
+                task.abort();
+                drop(task.await);
+                false
+            }
         }
-        in_time
     }
 }
 

@@ -37,6 +37,8 @@ pub(crate) struct Runner {
     retry_wait: Duration,
     /// A batch could not be written, and none was since.
     write_failed: bool,
+    /// It was told to stop, and what it had in hand then could not be committed.
+    cut_short: bool,
 }
 
 impl Runner {
@@ -50,11 +52,12 @@ impl Runner {
             stalls: Stalls::default(),
             retry_wait: limits::RETRY_WAIT_MIN,
             write_failed: false,
+            cut_short: false,
         }
     }
 
-    /// Runs until told to stop.
-    pub(crate) async fn run(mut self) {
+    /// Runs until told to stop; whether all that it had in hand then is committed.
+    pub(crate) async fn run(mut self) -> bool {
         loop {
             let desired = self.desired.borrow_and_update().clone();
             if desired.stop {
@@ -68,6 +71,8 @@ impl Runner {
         self.close_table().await;
         self.board.clear_conditions();
         self.board.set_phase(Phase::Stopped);
+        // A batch that still waits to be written again is in hand too.
+        !self.cut_short && !self.write_failed
     }
 
     /// One pass from an open table to the end of a session.
@@ -198,7 +203,9 @@ impl Runner {
             retry_wait: &mut self.retry_wait,
             write_failed: &mut self.write_failed,
         };
-        match session.run().await? {
+        let ended = session.run().await;
+        self.cut_short = ended.is_err() && self.desired.borrow().stop;
+        match ended? {
             SessionEnd::Told => return Ok(()),
             SessionEnd::SourceChanged => {}
             SessionEnd::Refused(partitions) => {

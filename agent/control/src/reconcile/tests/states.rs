@@ -155,8 +155,32 @@ async fn the_running_reconciler_follows_what_pipelines_say_and_stops_them_at_the
         bench.record().await.unwrap().observed.generation == 2
     })
     .await;
-    reconciler.shut_down().await;
+    assert!(reconciler.shut_down().await);
     assert_eq!(bench.engine.running(), 0);
+}
+
+#[tokio::test]
+async fn a_shutdown_says_when_a_last_commit_failed() {
+    let bench = Bench::new().await;
+    let reconciler = Reconciler::start(bench.store.clone(), Arc::new(bench.engine.clone()), settings());
+    wait_until("the stream is active", async || bench.state().await == StreamState::Active).await;
+    bench.engine.world.lock().unwrap().fail_last_commits = true;
+    assert!(!reconciler.shut_down().await);
+    assert_eq!(bench.engine.running(), 0);
+}
+
+#[tokio::test]
+async fn a_pipeline_that_a_step_stops_counts_if_that_comes_to_its_end_during_the_shutdown() {
+    for during_shutdown in [false, true] {
+        let mut bench = Bench::new().await;
+        if during_shutdown {
+            assert!(bench.shared.slots.stop_all().await, "nothing runs yet");
+        }
+        bench.settle().await;
+        bench.engine.world.lock().unwrap().fail_last_commits = true;
+        bench.shared.slots.stop(UID).await;
+        assert_eq!(bench.shared.slots.stop_all().await, !during_shutdown);
+    }
 }
 
 #[tokio::test]
