@@ -63,6 +63,7 @@ impl<'a> Compiler<'a> {
             missing,
             fields,
             open: false,
+            flaw: None,
         })
     }
 

@@ -1,6 +1,7 @@
 //! From open rows to complete ones: what did not come becomes null, or what the schema has for it.
 //!
-//! The one invariant: completing a row adds exactly what each column of it lacks, and clears every mark.
+//! A row that lacks a required field, or holds a time beyond its type, is completed all the same and leaves a flaw behind: it may be part of something that a later
+//! value supersedes. The one invariant: completing a row adds exactly what each column of it lacks, and clears every mark.
 
 use super::node::{Absent, Content, FieldNode, MessageNode, Place, Preset, Single, Time, Value};
 use super::read::defect;
@@ -26,21 +27,8 @@ impl MessageNode {
     /// Completes the open row.
     pub(super) fn complete_row(&mut self, column: &mut StructColumn, run: &mut Run) -> Outcome {
         for field in &mut self.fields {
-            field.complete(column, true, run)?;
+            field.complete(column, run)?;
         }
-        self.close(column, run)
-    }
-
-    /// Adds a row for a message that has no field; required ones may lack.
-    fn append_empty(&mut self, column: &mut StructColumn, run: &mut Run) -> Outcome {
-        run.take_cells(self.cells)?;
-        for field in &mut self.fields {
-            field.complete(column, false, run)?;
-        }
-        self.close(column, run)
-    }
-
-    fn close(&mut self, column: &mut StructColumn, run: &mut Run) -> Outcome {
         for missing in &self.missing {
             let child = column.child(missing.child).ok_or_else(defect)?;
             missing.absent.append(None, child, run)?;
@@ -48,21 +36,28 @@ impl MessageNode {
         column.complete_row_of(self.columns);
         self.oneofs.fill(None);
         self.open = false;
+        run.flaw = self.flaw.take().or(run.flaw);
         Ok(())
+    }
+
+    /// Adds a row for a message without any field, which must not lack a required one either.
+    fn append_empty(&mut self, column: &mut StructColumn, run: &mut Run) -> Outcome {
+        run.take_cells(self.cells)?;
+        self.complete_row(column, run)
     }
 }
 
 impl FieldNode {
     #[inline]
-    fn complete(&mut self, parent: &mut StructColumn, must_be_whole: bool, run: &mut Run) -> Outcome {
+    fn complete(&mut self, parent: &mut StructColumn, run: &mut Run) -> Outcome {
         let column = match &mut self.place {
             Place::Child(index) => parent.child(*index).ok_or_else(defect)?,
             Place::Hidden(hidden) => &mut *hidden.column,
         };
         match (&mut self.content, &mut *column) {
             (Content::Single(single), column) => {
-                if self.required && must_be_whole && !single.present {
-                    return Err(MisfitReason::Malformed);
+                if self.required && !single.present {
+                    run.flaw = Some(MisfitReason::Malformed);
                 }
                 single.complete(column, run)?;
             }
@@ -85,7 +80,7 @@ impl Single {
         (self.present, self.stored) = (false, false);
         match &mut self.value {
             Value::Message(node) if present => node.complete(column, run),
-            Value::Time(time) if present => std::mem::take(time).append(column),
+            Value::Time(time) if present => std::mem::take(time).append(column, run),
             _ if stored => Ok(()),
             value => self.absent.append(Some(value), column, run),
         }
@@ -94,9 +89,13 @@ impl Single {
 
 impl Time {
     /// Microseconds as Spark computes them: the milliseconds wrap around, what is made of them must fit.
-    pub(super) fn append(self, column: &mut Column) -> Outcome {
+    pub(super) fn append(self, column: &mut Column, run: &mut Run) -> Outcome {
         let millis = self.seconds.wrapping_mul(MILLIS_PER_SECOND);
-        let micros = millis.checked_mul(MICROS_PER_MILLI).ok_or(MisfitReason::OutOfRange)?;
+        let Some(micros) = millis.checked_mul(MICROS_PER_MILLI) else {
+            run.flaw = Some(MisfitReason::OutOfRange);
+            column.append_null();
+            return Ok(());
+        };
         let micros = micros.wrapping_add(i64::from(self.nanos / NANOS_PER_MICRO));
         match column {
             Column::Timestamp(column) => column.append(micros),

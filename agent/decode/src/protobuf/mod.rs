@@ -45,7 +45,8 @@ impl Program {
         let row = rows.len();
         let mut run = Run::new();
         let read = self.root.read(&mut Wire::new(payload), None, rows, &mut run);
-        let outcome = read.and_then(|()| self.root.complete_row(rows, &mut run));
+        let complete = read.and_then(|()| self.root.complete_row(rows, &mut run));
+        let outcome = complete.and_then(|()| run.flaw.map_or(Ok(()), Err));
         if outcome.is_err() {
             self.root.abandon();
             rows.truncate(row);

@@ -12,6 +12,7 @@ use super::scalar::Scalar;
 use super::wire::{GROUP_START, WireKind};
 use crate::builders::{Column, ColumnBuilder};
 use crate::limits::DENSE_FIELD_NUMBER_MAX;
+use crate::report::MisfitReason;
 
 #[derive(Clone, Debug)]
 pub(super) struct MessageNode {
@@ -27,6 +28,8 @@ pub(super) struct MessageNode {
     pub(super) cells: usize,
     /// True from the first byte of a row on until it is completed.
     pub(super) open: bool,
+    /// What is wrong with elements of the open row.
+    pub(super) flaw: Option<MisfitReason>,
 }
 
 #[derive(Clone, Debug)]
@@ -206,6 +209,7 @@ impl MessageNode {
             return;
         }
         self.open = false;
+        self.flaw = None;
         self.oneofs.fill(None);
         for field in &mut self.fields {
             match &mut field.content {

@@ -48,6 +48,10 @@ impl MessageNode {
             if put == Put::Unknown && run.is_top() {
                 return Err(MisfitReason::WrongKind);
             }
+            // Of an element that was completed just now. It counts as long as this message does.
+            if run.flaw.is_some() {
+                self.flaw = run.flaw.take();
+            }
         }
         if group.is_some() { Err(MisfitReason::Malformed) } else { Ok(()) }
     }
@@ -234,7 +238,7 @@ fn read_element(value: &mut Value, tag: Tag, wire: &mut Wire<'_>, column: &mut C
         Value::Time(time) => {
             *time = Time::default();
             read_time(time, wire, run)?;
-            std::mem::take(time).append(column)?;
+            std::mem::take(time).append(column, run)?;
         }
         Value::Message(node) => {
             read_message(node, tag, wire, column, run)?;

@@ -8,6 +8,8 @@ use crate::report::MisfitReason;
 pub(super) struct Run {
     /// Messages and groups that are open around the one that is being read.
     pub(super) level: usize,
+    /// What is wrong with the row that was completed last: it makes the whole message unreadable unless it is superseded.
+    pub(super) flaw: Option<MisfitReason>,
     cells_left: usize,
     made_up_bytes_left: usize,
 }
@@ -16,6 +18,7 @@ impl Run {
     pub(super) fn new() -> Self {
         Self {
             level: 0,
+            flaw: None,
             cells_left: STRUCT_CELLS_PER_MESSAGE_MAX,
             made_up_bytes_left: PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX,
         }

@@ -16,6 +16,8 @@ pub(super) const GROUP_START: WireKind = 3;
 pub(super) const GROUP_END: WireKind = 4;
 pub(super) const FOUR_BYTES: WireKind = 5;
 
+const VARINT_BYTES_MAX: usize = 10;
+
 /// What stands in front of every value.
 #[derive(Clone, Copy)]
 pub(super) struct Tag {
@@ -87,11 +89,14 @@ impl<'a> Wire<'a> {
         self.varint_by_bytes()
     }
 
-    /// Near the end, and for the longest ones.
+    /// Near the end, and for the longest ones: of ten bytes the last one does not count, the highest bit is always set.
     fn varint_by_bytes(&mut self) -> Result<u64, MisfitReason> {
         let mut bits = 0;
-        for (index, byte) in self.rest.iter().take(10).enumerate() {
+        for (index, byte) in self.rest.iter().take(VARINT_BYTES_MAX).enumerate() {
             bits |= u64::from(byte & 0x7f) << (7 * index);
+            if index == VARINT_BYTES_MAX - 1 {
+                bits |= 1 << 63;
+            }
             if *byte < 0x80 {
                 self.rest = self.rest.get(index + 1..).unwrap_or_default();
                 return Ok(bits);
@@ -209,15 +214,18 @@ mod tests {
 
     #[test]
     fn a_varint_may_be_longer_than_it_need_be_but_not_beyond_ten_bytes() {
-        let mut wire = Wire::new(&[0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 7]);
+        let mut wire = Wire::new(&[0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 7]);
         assert_eq!((wire.varint(), wire.varint()), (Ok(1), Ok(7)));
         let eleven = [0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00];
         assert_eq!(Wire::new(&eleven).varint(), Err(MisfitReason::Malformed));
         assert_eq!(Wire::new(&[0x80; 9]).varint(), Err(MisfitReason::Malformed));
         assert_eq!(Wire::new(&[]).varint(), Err(MisfitReason::Malformed));
-        let mut beyond_64_bits = [0xff; 10];
-        beyond_64_bits[9] = 0x7f;
-        assert_eq!(Wire::new(&beyond_64_bits).varint(), Ok(u64::MAX));
+        let ten_bytes = |first, last| [first, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, last];
+        for last in [0x00, 0x01, 0x7e, 0x7f] {
+            let read = Wire::new(&ten_bytes(0x85, last)).varint();
+            assert_eq!(read, Ok(1 << 63 | 5), "the last of ten bytes counts as 1, as in protobuf-java");
+        }
+        assert_eq!(Wire::new(&ten_bytes(0x85, 0x00)).varint32(), Ok(5));
     }
 
     #[test]

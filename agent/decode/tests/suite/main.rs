@@ -1,6 +1,8 @@
 //! The decoder from outside: Spark's recorded answers, messages of our own, and properties of any bytes.
 
 #[cfg(test)]
+mod from_protobuf;
+#[cfg(test)]
 mod messages;
 #[cfg(test)]
 mod oracle;
