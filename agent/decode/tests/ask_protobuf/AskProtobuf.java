@@ -8,6 +8,7 @@ import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Message;
+import com.google.protobuf.UninitializedMessageException;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.math.BigInteger;
@@ -82,7 +83,7 @@ public final class AskProtobuf {
             var out = new StringBuilder();
             struct(message, out);
             return out.toString();
-        } catch (InvalidProtocolBufferException | ArithmeticException unreadable) {
+        } catch (InvalidProtocolBufferException | UninitializedMessageException | ArithmeticException unreadable) {
             return "null";
         }
     }
