@@ -3,6 +3,7 @@
 mod exclusions;
 mod filter;
 mod kinds;
+mod protobuf;
 
 use super::*;
 use crate::path::VALUE;

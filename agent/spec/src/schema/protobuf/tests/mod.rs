@@ -1,6 +1,7 @@
 //! Tables of Protobuf texts: the type each gives, how its bytes lie, or the problem it has and where.
 
 mod editions;
+mod normal;
 mod refused;
 mod types;
 
