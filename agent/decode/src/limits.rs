@@ -66,3 +66,16 @@ pub const COLUMN_MADE_UP_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// Field numbers up to here are found by position, four bytes each; a hash map has the larger ones.
 pub(crate) const DENSE_FIELD_NUMBER_MAX: u32 = 2047;
+
+/// Items without a byte of their own (nulls, records of nothing, a fixed of no bytes) that one Avro message may have per byte of it, so
+/// that [`BATCH_BYTES_MAX`] of messages cannot overflow the offsets of lists. No schema of a table has such items; Spark runs out
+/// of memory instead. Such a message is given up as a whole.
+pub const AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX: usize = 2;
+
+/// Bytes of values that one Avro message may have put into columns without containing them: symbols of enums, of which each takes one
+/// byte on the wire, and defaults of the reader's schema. Spark has no such bound. Such a message is given up as a whole.
+pub const AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX: usize = 1 << 26;
+
+/// Levels of a record in itself that are stepped over where its column has ended. Reading recurses once per level; Spark overflows
+/// its stack at some thousands. Such a message is given up as a whole.
+pub(crate) const AVRO_SKIPPED_RECURSION_MAX: usize = 200;

@@ -1,7 +1,8 @@
 //! Columns of texts and byte strings.
 //!
-//! A value may be written piece by piece into the open tail of the column, then either committed or taken back. The one
-//! invariant: no array of texts leaves unchecked.
+//! A value may be written piece by piece into the open tail of the column, then either committed or taken back. Texts are checked
+//! all at once at the end; malformed ones, which formats without a text's syntax bring, are repaired then. The one invariant:
+//! no array of texts leaves unchecked.
 
 #![allow(
     unsafe_code,
@@ -16,6 +17,7 @@ use arrow_buffer::{Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBu
 use arrow_schema::ArrowError;
 
 use super::{ColumnBuilder, next_capacity, remove_validity};
+use crate::text::utf8::append_repaired;
 
 pub(crate) struct BytesColumn {
     kind: BytesKind,
@@ -32,7 +34,7 @@ enum BytesKind {
 }
 
 impl BytesColumn {
-    /// A column of UTF-8 texts; `finish` checks them.
+    /// A column of UTF-8 texts; `finish` checks them, and puts U+FFFD for what is malformed.
     pub(crate) fn text() -> Self {
         Self::new(BytesKind::Text)
     }
@@ -131,13 +133,34 @@ fn checked_texts(offsets: OffsetBuffer<i32>, bytes: Buffer, validity: Option<Nul
             .iter()
             .all(|offset| usize::try_from(*offset).is_ok_and(|offset| text.is_char_boundary(offset)))
     });
-    if !are_texts || validity.as_ref().is_some_and(|validity| validity.len() != elements) {
+    if validity.as_ref().is_some_and(|validity| validity.len() != elements) {
         // It says what is wrong.
+        return StringArray::try_new(offsets, bytes, validity);
+    }
+    if !are_texts {
+        let (offsets, bytes) = repaired(&offsets, &bytes);
         return StringArray::try_new(offsets, bytes, validity);
     }
     // SAFETY: the offsets ascend, as each `OffsetBuffer` does; each is a place between two characters of valid UTF-8 or its
     // end; there is a validity for each element. Nothing else is asked.
     Ok(unsafe { StringArray::new_unchecked(offsets, bytes, validity) })
+}
+
+/// Each element by itself with U+FFFD for what is malformed, as everywhere: three bytes for one at worst, for which a batch's bound
+/// leaves room.
+fn repaired(offsets: &[i32], bytes: &[u8]) -> (OffsetBuffer<i32>, Buffer) {
+    let mut texts = Vec::with_capacity(bytes.len() + bytes.len() / 8);
+    let mut ends = Vec::with_capacity(offsets.len());
+    ends.push(0);
+    for bounds in offsets.windows(2) {
+        let (start, end) = match bounds {
+            [start, end] => (start.cast_unsigned() as usize, end.cast_unsigned() as usize),
+            _ => (0, 0),
+        };
+        append_repaired(bytes.get(start..end).unwrap_or_default(), &mut texts);
+        ends.push(i32::try_from(texts.len()).unwrap_or(i32::MAX));
+    }
+    (OffsetBuffer::new(ScalarBuffer::from(ends)), Buffer::from_vec(texts))
 }
 
 /// The offsets as Arrow's; the vector starts over at one zero.

@@ -1,6 +1,10 @@
 //! The decoder from outside: Spark's recorded answers, messages of our own, and properties of any bytes.
 
 #[cfg(test)]
+mod avro_messages;
+#[cfg(test)]
+mod from_avro;
+#[cfg(test)]
 mod from_protobuf;
 #[cfg(test)]
 mod messages;

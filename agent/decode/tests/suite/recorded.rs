@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::oracle;
 
-const FILES: [&str; 3] = ["from_json.jsonl", "from_json_fuzz.jsonl", "from_protobuf.jsonl"];
+const FILES: [&str; 4] = ["from_json.jsonl", "from_json_fuzz.jsonl", "from_avro.jsonl", "from_protobuf.jsonl"];
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)

@@ -1,8 +1,9 @@
 //! Spark's recorded answers as cases: a message, its schema, what Spark made of it.
 //!
-//! Shared by the tests that assert them and the example that lists disagreements. `ddl` reads a schema in Spark's DDL, `protobuf`
-//! one in a `.proto` text, `render` writes our columns the way the answers are written.
+//! Shared by the tests that assert them and the example that lists disagreements. `ddl` reads a schema in Spark's DDL, `avro`
+//! one in Avro, `protobuf` one in a `.proto` text, `render` writes our columns the way the answers are written.
 
+pub(crate) mod avro;
 pub(crate) mod ddl;
 pub(crate) mod protobuf;
 mod render;
@@ -28,6 +29,8 @@ pub(crate) struct Case {
 pub(crate) enum CaseSchema {
     /// `from_json` with a type in Spark's DDL.
     Json { ddl: String },
+    /// `from_avro` with a schema, or two.
+    Avro(avro::AvroSchemas),
     /// `from_protobuf` with a `.proto` text and a message's name.
     Protobuf { proto: String, message: String },
 }
@@ -36,6 +39,7 @@ impl std::fmt::Display for CaseSchema {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Json { ddl } => f.write_str(ddl),
+            Self::Avro(schemas) => write!(f, "{} {}", schemas.writer, schemas.reader.as_deref().unwrap_or_default()),
             Self::Protobuf { proto, message } => write!(f, "{message} of {}", proto.split_whitespace().collect::<Vec<_>>().join(" ")),
         }
     }
@@ -47,13 +51,16 @@ pub(crate) fn load(path: &Path) -> Vec<Case> {
     text.lines().map(parse_case).collect()
 }
 
-fn parse_case(line: &str) -> Case {
+pub(crate) fn parse_case(line: &str) -> Case {
     let case: Value = serde_json::from_str(line).expect("a case is JSON");
     let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
     let (schema, input, expected) = if case["proto"].is_string() {
         let (proto, message) = (text("proto"), text("message"));
         let schema = CaseSchema::Protobuf { proto, message };
         (schema, protobuf::input(&case), protobuf::expected(&case))
+    } else if case["schema"].is_string() {
+        let schema = CaseSchema::Avro(avro::AvroSchemas::of(&case));
+        (schema, protobuf::input(&case), avro::expected(&case))
     } else {
         (
             CaseSchema::Json { ddl: text("ddl_schema") },
@@ -81,6 +88,7 @@ fn json_input(case: &Value) -> Option<Vec<u8>> {
 pub(crate) fn answer(case: &Case) -> Value {
     match &case.schema {
         CaseSchema::Json { ddl } => decode_one(ddl, case.input.as_deref()),
+        CaseSchema::Avro(schemas) => avro::decode_one(schemas, case.input.as_deref()),
         CaseSchema::Protobuf { proto, message } => protobuf::decode_one(proto, message, case.input.as_deref()),
     }
 }

@@ -5,8 +5,9 @@
 //!
 //! Not by the crate `apache-avro`: it refuses what Spark reads (a default that does not fit its field) and reads what Spark refuses
 //! (a `type` around a union), says no place in its errors, and keeps no logical type that it does not know the base of. The one
-//! invariant: what [`read`] accepts is what Spark's `from_avro` can be given, and [`parse`] accepts no more than that.
+//! invariant: what [`parse_as_spark`] accepts is what Spark's `from_avro` can be given, and [`parse`] accepts no more than that.
 
+pub mod default;
 mod finish;
 mod logical;
 mod names;
@@ -65,7 +66,7 @@ pub(super) fn parse(text: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
 /// Parses an Avro schema as Spark does, whatever a table can hold: `null` becomes STRING.
 ///
 /// For comparing with Spark. Streams use [`super::parse`].
-pub fn read(text: &str, reading: &Reading) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+pub fn parse_as_spark(text: &str, reading: &Reading) -> Result<ParsedSchema, Vec<SchemaProblem>> {
     run(text, reading, Target::AsSpark)
 }
 

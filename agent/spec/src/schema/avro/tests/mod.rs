@@ -4,7 +4,7 @@ mod normal;
 mod refused;
 
 use super::tree::Encoding;
-use super::{Reading, UnionNames, read};
+use super::{Reading, UnionNames, parse_as_spark};
 use crate::schema::{self, ParsedSchema, Root, SchemaProblem, Wire};
 use crate::stream::SchemaText;
 
@@ -203,9 +203,9 @@ fn read_as_spark_null_is_a_column_and_recursion_ends_where_it_is_told_to() {
         (r#"["null","int","string"]"#, 0, "STRUCT<member0: INT, member1: STRING>"),
         (&record_of(r#""null""#), 0, "STRUCT<a: STRING>"),
     ] {
-        let parsed = read(text, &numbered(levels)).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
+        let parsed = parse_as_spark(text, &numbered(levels)).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
         assert_eq!(parsed.data_type.to_string(), expected, "{text}");
     }
-    let problems = read(node, &numbered(0)).expect_err("recursive");
+    let problems = parse_as_spark(node, &numbered(0)).expect_err("recursive");
     assert_eq!(problems[0].problem, "the record `Node` contains itself");
 }

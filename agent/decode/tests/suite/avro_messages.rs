@@ -1,0 +1,248 @@
+//! Avro messages that the recorded answers leave out: reasons of the report, limits, schemas of two versions, and what holds for any
+//! bytes.
+
+use arrow_array::Array;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use stream_decode::decoder::Decoder;
+use stream_decode::limits::{AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
+use stream_decode::report::MisfitReason;
+use stream_spec::schema::avro::{Reading, UnionNames};
+
+use crate::oracle::avro::{AvroSchemas, decoder, sorted};
+use crate::oracle::{agree, element};
+
+fn of(writer: &str, reader: Option<&str>) -> Decoder {
+    let schemas = AvroSchemas {
+        writer: writer.to_owned(),
+        reader: reader.map(str::to_owned),
+        reading: Reading {
+            recursive_levels: 1,
+            union_names: UnionNames::OfBranches { prefix: String::new() },
+        },
+    };
+    decoder(&schemas).unwrap()
+}
+
+fn record(schema: &str) -> String {
+    format!(r#"{{"type":"record","name":"R","fields":[{{"name":"a","type":{schema}}}]}}"#)
+}
+
+/// What becomes of one message, and why it did not fit if it did not.
+fn decode(decoder: &mut Decoder, message: &[u8]) -> (Value, Option<MisfitReason>) {
+    let decoded = decoder.decode(&[Some(message)], &[]).unwrap();
+    let reason = decoded.report.counts().first().map(|count| count.reason);
+    (sorted(element(&decoded.array, 0)), reason)
+}
+
+#[track_caller]
+fn check_misfit(schema: &str, message: &[u8], expected: MisfitReason) {
+    let (row, reason) = decode(&mut of(&record(schema), None), message);
+    assert_eq!((row, reason), (json!({ "a": null }), Some(expected)), "{schema} {message:x?}");
+}
+
+fn long(value: i64) -> Vec<u8> {
+    let mut zigzag = ((value << 1) ^ (value >> 63)) as u64;
+    let mut bytes = Vec::new();
+    while zigzag > 0x7f {
+        bytes.push(zigzag as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    bytes.push(zigzag as u8);
+    bytes
+}
+
+#[test]
+fn a_message_that_does_not_fit_is_counted_with_its_reason() {
+    check_misfit(r#""int""#, &[], MisfitReason::Empty);
+    check_misfit(r#""string""#, &[5], MisfitReason::Malformed);
+    check_misfit(r#"["null","int"]"#, &[6, 0], MisfitReason::Malformed);
+    let decimal = r#"{"type":"bytes","logicalType":"decimal","precision":2}"#;
+    check_misfit(decimal, &[2, 100], MisfitReason::OutOfRange);
+    check_misfit(
+        r#"{"type":"long","logicalType":"timestamp-millis"}"#,
+        &long(i64::MAX),
+        MisfitReason::OutOfRange,
+    );
+    let (row, reason) = decode(&mut of(&record(r#""int""#), Some(&record(r#""string""#))), &[2]);
+    assert_eq!((row, reason), (json!({ "a": null }), Some(MisfitReason::WrongKind)));
+    let (row, reason) = decode(&mut of(r#""string""#, None), &[5]);
+    assert_eq!((row, reason), (Value::Null, Some(MisfitReason::Malformed)));
+}
+
+#[test]
+fn a_bad_message_leaves_nothing_in_any_column() {
+    let schema = r#"{"type":"record","name":"R","fields":[
+        {"name":"l","type":{"type":"array","items":{"type":"map","values":["null","string",{"type":"record","name":"N","fields":[
+            {"name":"x","type":"int"},{"name":"y","type":{"type":"array","items":"bytes"}}]}]}}},
+        {"name":"z","type":"boolean"}]}"#;
+    // One map with `k`, whose value is of the third branch: x is 1, y one text of one byte.
+    let sound: &[u8] = &[2, 2, 2, b'k', 4, 2, 2, 2, 9, 0, 0, 0, 1];
+    let expected = json!({ "l": [[["k", { "string": null, "N": { "x": 1, "y": ["CQ=="] } }]]], "z": true });
+    let mut decoder = of(schema, None);
+    for end in 0..sound.len() {
+        let decoded = decoder.decode(&[Some(sound), Some(&sound[..end]), None, Some(sound)], &[]).unwrap();
+        decoded.array.to_data().validate_full().unwrap();
+        let rows: Vec<Value> = (0..4).map(|row| element(&decoded.array, row)).collect();
+        assert_eq!(
+            rows,
+            [expected.clone(), json!({ "l": null, "z": null }), Value::Null, expected.clone()],
+            "{end}"
+        );
+        assert_eq!(decoded.report.misfit_messages(), 1);
+    }
+}
+
+#[test]
+fn what_a_message_declares_costs_nothing_before_it_is_there() {
+    for count in [i64::from(i32::MAX) - 8, i64::MAX, i64::MIN + 1, -i64::MAX] {
+        check_misfit(r#"{"type":"array","items":"int"}"#, &long(count), MisfitReason::Malformed);
+        check_misfit(r#"{"type":"map","values":"int"}"#, &long(count), MisfitReason::Malformed);
+        check_misfit(r#""bytes""#, &long(count), MisfitReason::Malformed);
+    }
+    check_misfit(r#"{"type":"fixed","name":"F","size":2147483647}"#, &[1, 2], MisfitReason::Malformed);
+    // Items without bytes: as many as a little more than the message has, and no more.
+    let nulls = record(r#"{"type":"array","items":"null"}"#);
+    check_misfit(
+        r#"{"type":"array","items":"null"}"#,
+        &long(i64::from(i32::MAX)),
+        MisfitReason::BeyondLimit,
+    );
+    let most = AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX * 2;
+    let (row, reason) = decode(&mut of(&nulls, None), &[long(most as i64), vec![0]].concat());
+    assert_eq!((row, reason), (json!({ "a": vec![Value::Null; most] }), None));
+    // Skipped, where the reader has no such field.
+    let two = r#"{"type":"record","name":"R","fields":[{"name":"x","type":{"type":"array","items":"null"}},{"name":"a","type":"int"}]}"#;
+    let mut skipping = of(two, Some(&record(r#""int""#)));
+    assert_eq!(decode(&mut skipping, &long(i64::MAX)).1, Some(MisfitReason::BeyondLimit));
+    assert_eq!(decode(&mut skipping, &[4, 0, 10]).0, json!({ "a": 5 }));
+    assert_eq!(decode(&mut skipping, &[3, 6, 1, 1, 1, 0, 10]).0, json!({ "a": 5 }));
+}
+
+#[test]
+fn cells_that_bytes_do_not_pay_for_are_bounded() {
+    let fields: Vec<String> = (0..4096).map(|index| format!(r#"{{"name":"f{index}","type":"int"}}"#)).collect();
+    let wide = format!(r#"{{"type":"record","name":"W","fields":[{}]}}"#, fields.join(","));
+    let items = STRUCT_CELLS_PER_MESSAGE_MAX / 4096 + 1;
+    let message = [long(items as i64), vec![0; items + 1]].concat();
+    check_misfit(
+        &format!(r#"{{"type":"array","items":["null",{wide}]}}"#),
+        &message,
+        MisfitReason::BeyondLimit,
+    );
+    let symbol = "S".repeat(1 << 20);
+    let message = [long(80), vec![0; 81]].concat();
+    check_misfit(
+        &format!(r#"{{"type":"array","items":{{"type":"enum","name":"E","symbols":["{symbol}"]}}}}"#),
+        &message,
+        MisfitReason::BeyondLimit,
+    );
+}
+
+#[test]
+fn repeated_keys_at_every_level_of_maps_in_maps_end() {
+    const LEVELS: usize = 40;
+    let schema = (0..LEVELS).fold(r#""int""#.to_owned(), |inner, _| format!(r#"{{"type":"map","values":{inner}}}"#));
+    // Each level has its key twice, the first time with an empty map.
+    let message = (1..LEVELS).fold(vec![4, 2, b'k', 2, 2, b'k', 4, 0], |inner, _| {
+        [&[4, 2, b'k', 0, 2, b'k'], inner.as_slice(), &[0]].concat()
+    });
+    let (_, reason) = decode(&mut of(&record(&schema), None), &message);
+    assert_eq!(reason, Some(MisfitReason::BeyondLimit));
+    let schema = record(r#"{"type":"map","values":{"type":"map","values":"int"}}"#);
+    let message = [4, 2, b'k', 2, 2, b'x', 2, 0, 2, b'k', 4, 2, b'y', 4, 2, b'y', 6, 0, 0];
+    assert_eq!(decode(&mut of(&schema, None), &message).0, json!({ "a": [["k", [["y", 3]]]] }));
+}
+
+#[test]
+fn a_record_that_contains_itself_is_stepped_over_to_a_bound() {
+    let node = r#"{"type":"record","name":"Node","fields":[{"name":"v","type":"int"},{"name":"next","type":["null","Node"]}]}"#;
+    let list = |length: usize| [[2, 2].repeat(length), vec![4, 0]].concat();
+    assert_eq!(decode(&mut of(node, None), &list(100)), (json!({ "v": 1 }), None));
+    assert_eq!(
+        decode(&mut of(node, None), &list(1_000_000)),
+        (json!({ "v": null }), Some(MisfitReason::BeyondLimit))
+    );
+}
+
+#[test]
+fn a_later_schema_reads_what_an_earlier_one_wrote() {
+    let writer = r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"gone","type":"string"},{"name":"c","type":["null","float"]}]}"#;
+    let message: &[u8] = &[10, 2, b'x', 2, 0, 0, 0x20, 0x41];
+    for (reader, expected) in [
+        (r#"{"name":"a","type":"long"}"#, json!({ "a": 5 })),
+        (
+            r#"{"name":"c","type":["double","null"]},{"name":"a","type":"double"}"#,
+            json!({ "c": 10.0, "a": 5.0 }),
+        ),
+        (r#"{"name":"b","type":"int","aliases":["a"]}"#, json!({ "b": 5 })),
+        (r#"{"name":"gone","type":"bytes"}"#, json!({ "gone": "eA==" })),
+        (
+            r#"{"name":"a","type":["string","long"]}"#,
+            json!({ "a": { "string": null, "long": 5 } }),
+        ),
+        (
+            r#"{"name":"a","type":"int"},{"name":"n","type":{"type":"array","items":["null","string"]},"default":["q",null]}"#,
+            json!({ "a": 5, "n": ["q", null] }),
+        ),
+        (
+            r#"{"name":"m","type":{"type":"map","values":{"type":"bytes","logicalType":"decimal","precision":4,"scale":2}},"default":{"k":"\u0001\u0000"}}"#,
+            json!({ "m": [["k", "2.56"]] }),
+        ),
+        (r#"{"name":"n","type":"int","default":"no int"}"#, json!({ "n": null })),
+        (r#"{"name":"n","type":"int"}"#, json!({ "n": null })),
+        (
+            r#"{"name":"a","type":{"type":"long","logicalType":"timestamp-millis"}}"#,
+            json!({ "a": 5000 }),
+        ),
+    ] {
+        let reader = format!(r#"{{"type":"record","name":"R","fields":[{reader}]}}"#);
+        let (row, _) = decode(&mut of(writer, Some(&reader)), message);
+        assert!(agree(&expected, &row), "{reader}\n  expected {expected}\n  ours     {row}");
+    }
+}
+
+const SCHEMAS: [&str; 7] = [
+    r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"s","type":"string"},{"name":"d","type":["null","double"]}]}"#,
+    r#"{"type":"record","name":"R","fields":[{"name":"m","type":{"type":"map","values":{"type":"map","values":["null","long"]}}},{"name":"b","type":"bytes"}]}"#,
+    r#"{"type":"record","name":"R","fields":[{"name":"l","type":{"type":"array","items":{"type":"record","name":"N","fields":[
+        {"name":"x","type":["int","string",{"type":"array","items":"boolean"}]},{"name":"e","type":{"type":"enum","name":"E","symbols":["A","B"]}}]}}}]}"#,
+    r#"{"type":"record","name":"R","fields":[{"name":"d","type":{"type":"bytes","logicalType":"decimal","precision":20,"scale":3}},
+        {"name":"f","type":{"type":"fixed","name":"F","size":2}},{"name":"t","type":{"type":"long","logicalType":"timestamp-millis"}}]}"#,
+    r#"{"type":"record","name":"T","fields":[{"name":"v","type":"int"},{"name":"kids","type":{"type":"array","items":"T"}},{"name":"w","type":"string"}]}"#,
+    r#"{"type":"map","values":{"type":"array","items":"null"}}"#,
+    r#"["float","double"]"#,
+];
+
+fn message() -> impl Strategy<Value = Vec<u8>> {
+    // Mostly small numbers: lengths, counts and indexes that may be right.
+    let byte = prop_oneof![
+        6 => proptest::sample::select(vec![0_u8, 0, 1, 2, 2, 4, 6, 3, 8]),
+        1 => any::<u8>(),
+        1 => proptest::sample::select(vec![0x80, 0xff, 0xc3, 0xed, 0x7f]),
+    ];
+    proptest::collection::vec(byte, 0..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_make_one_row_each_and_no_neighbour_matters(
+        writer in proptest::sample::select(SCHEMAS.as_slice()),
+        other in proptest::option::weighted(0.2, proptest::sample::select(SCHEMAS.as_slice())),
+        payloads in proptest::collection::vec(proptest::option::weighted(0.95, message()), 0..12),
+    ) {
+        let payloads: Vec<Option<&[u8]>> = payloads.iter().map(Option::as_deref).collect();
+        let mut together = of(writer, other);
+        let array = together.decode(&payloads, &[]).unwrap().array;
+        prop_assert_eq!(array.len(), payloads.len());
+        array.to_data().validate_full().unwrap();
+        for (row, payload) in payloads.iter().enumerate() {
+            let alone = of(writer, other).decode(&[*payload], &[]).unwrap().array;
+            prop_assert_eq!(&array.slice(row, 1), &alone, "row {}", row);
+        }
+        let again = together.decode(&payloads, &[]).unwrap().array;
+        prop_assert_eq!(&array, &again, "a used decoder decodes as a new one");
+    }
+}
