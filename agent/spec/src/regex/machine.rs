@@ -453,9 +453,13 @@ impl<'a> Machine<'a> {
         if !times.allow(count) {
             return Ok(Outcome::Fail);
         }
-        let Some(end) = self.run(index + 1, at, None)?.filter(|end| *end != at) else {
+        let Some(end) = self.run(index + 1, at, None)? else {
             return Ok(Outcome::Fail);
         };
+        // A round of nothing would be repeated for ever. Where there is only one it counts, for what it left in groups.
+        if end == at && !times.is_optional() {
+            return Ok(Outcome::Fail);
+        }
         if let Some(group) = capture {
             self.set_span(*group, Some((at, end)));
         }

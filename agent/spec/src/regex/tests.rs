@@ -84,7 +84,9 @@ fn answers(text: &str) -> Tally {
 
 #[test]
 fn no_answer_differs_from_java_s() {
-    let tally = answers(include_str!("../../tests/data/java_regex.jsonl"));
+    // Answers to other questions may be named: `questions.py 5 20000` asks of the seed 5, see tests/java.
+    let more = std::env::var("JAVA_REGEX_ANSWERS").map(|path| std::fs::read_to_string(path).expect("the named answers"));
+    let tally = answers(more.as_deref().unwrap_or(include_str!("../../tests/data/java_regex.jsonl")));
     for (construct, patterns) in &tally.refused_by_us {
         println!("refused by us: {construct}: {patterns:?}");
     }

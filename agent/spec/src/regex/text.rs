@@ -26,9 +26,12 @@ impl Text<'_> {
         Some((unit, 1))
     }
 
-    /// The code point that ends at a place.
+    /// The code point that ends at a place. The first half of a pair is one by itself.
     fn code_before(self, at: usize) -> Option<u32> {
-        self.code_at(at.checked_sub(self.width_before(at))?).map(|(code, _)| code)
+        match self.width_before(at) {
+            1 => self.unit_at(at.checked_sub(1)?).map(u32::from),
+            width => self.code_at(at.checked_sub(width)?).map(|(code, _)| code),
+        }
     }
 
     /// Units of the code point at a place; one past the end.

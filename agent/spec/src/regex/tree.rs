@@ -104,7 +104,8 @@ impl Times {
         self.max.is_none_or(|max| count < max)
     }
 
-    fn is_optional(self) -> bool {
+    /// `?`.
+    pub(super) fn is_optional(self) -> bool {
         self.min == 0 && self.max == Some(1)
     }
 }

@@ -9,7 +9,7 @@ import random
 import sys
 
 BASE = ["", "a", "b", "ab", "aa", "aab", "abc", "ABC", "xaby", "a b", "a.b", "a\nb", "a\r\nb", "\r\n", "\n", "a\n", "a\r", "a\u0085",
-        "a\u2028", "foo bar", "foo_bar1", "12", "\u00e9", "e\u0301", "\u0301a", "\U0001F600", "a\U0001F600b", "\U00010400\U00010428",
+        "a\u2028", "foo bar", "foo_bar1", "12", "\u00e9", "e\u0301", "\u0301a", "\U0001F600", "a\U0001F600b", "\U00010400\U00010428", "\U00010400",
         "\u00c5\u212b\u00e5", "\u017fS\u212aK", "\u0130I\u0131i", "\u03a3\u03c3\u03c2", "\u00df\u1e9e", "\u0391\u03b1", "\u0660\u0967",
         "-", "]", "^", "&", "\\", "{}", "$", "orders.v1", "orders-v1"]
 
@@ -601,6 +601,9 @@ orders[.-]v\d+
 (?!\x{1F600}a)
 (?!\x{1F600})
 (?![\x{1F600}])
+(?>(a|^$)++b|${0,2})??\1
+(?>((^$|\W))++x|$)??\2
+(?=(a|))??\1b
 """
 
 NAMED = (["Alphabetic", "Assigned", "Control", "Hex_Digit", "Ideographic", "Join_Control", "Letter", "Lowercase",
