@@ -53,7 +53,8 @@ soak-steady: setup ## An hour of steady load: memory, lag and cost every five mi
 	BENCH=steady $(BENCH_RUN)
 
 .PHONY: soak
-soak: setup build ## The long version of the crash test (SOAK_KILLS, default 250)
+soak: setup build ## The long versions of the crash test (SOAK_KILLS, default 250) and of fresh JSON messages (SOAK_MESSAGES)
+	DECODE_MODEL_CASES=$${SOAK_MESSAGES:-200000} cargo test $(CARGO_FLAGS) --workspace --test suite -- fresh_messages --nocapture
 	E2E_KILLS=$${SOAK_KILLS:-250} cargo test $(CARGO_FLAGS) --workspace --test e2e -- crash --nocapture
 
 .PHONY: deny

@@ -7,7 +7,8 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "shared with tests; may stop at the first surprise"
+    dead_code,
+    reason = "shared with tests; may stop at the first surprise, and they ask for more"
 )]
 #[path = "../tests/suite/oracle/mod.rs"]
 mod oracle;

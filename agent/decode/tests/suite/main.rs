@@ -9,6 +9,8 @@ mod from_protobuf;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod oracle;
 #[cfg(test)]
 mod properties;

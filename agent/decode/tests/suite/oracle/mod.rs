@@ -51,6 +51,7 @@ pub(crate) fn load(path: &Path) -> Vec<Case> {
     text.lines().map(parse_case).collect()
 }
 
+/// A case from its line.
 pub(crate) fn parse_case(line: &str) -> Case {
     let case: Value = serde_json::from_str(line).expect("a case is JSON");
     let text = |key: &str| case[key].as_str().unwrap_or_default().to_owned();
@@ -93,11 +94,23 @@ pub(crate) fn answer(case: &Case) -> Value {
     }
 }
 
+/// As `answer`, by JSON's exact way alone; other formats have one way only.
+pub(crate) fn exact_answer(case: &Case) -> Value {
+    match &case.schema {
+        CaseSchema::Json { ddl } => decode_by(ddl, case.input.as_deref(), Decoder::without_fast_way),
+        _ => answer(case),
+    }
+}
+
 /// One message decoded by itself with the schema of a DDL text.
 pub(crate) fn decode_one(ddl: &str, input: Option<&[u8]>) -> Value {
+    decode_by(ddl, input, std::convert::identity)
+}
+
+fn decode_by(ddl: &str, input: Option<&[u8]>, way: fn(Decoder) -> Decoder) -> Value {
     match ddl::parse(ddl).and_then(|data_type| Plan::json(&data_type).map_err(|error| error.to_string())) {
         Ok(plan) => {
-            let mut decoder = Decoder::new(vec![plan]).expect("one plan");
+            let mut decoder = way(Decoder::new(vec![plan]).expect("one plan"));
             let decoded = decoder.decode(&[input], &[]).expect("a batch of one");
             element(&decoded.array, 0)
         }
