@@ -1,7 +1,8 @@
 //! From the document to the tree: names are followed, each use of a named type becomes a copy of it.
 //!
 //! A schema that cannot be read is reported where it stands and read on around. Attributes that decoding does not use
-//! (`doc`, `order`, unknown ones) are not looked at; defaults are kept as they are, fitting or not, as in Spark.
+//! (`doc`, unknown ones) are not looked at, but for `order` and `aliases`, which Avro checks; defaults are kept as they are, fitting
+//! or not, as in Spark.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -149,19 +150,37 @@ impl<'t> Reader<'t, '_> {
         if self.broken.contains(full) {
             return None;
         }
-        let name = names::with_aliases(definition.schema, full);
-        let read = match definition.kind {
-            NamedKind::Record => self.record(full, definition.schema),
-            NamedKind::Enum => self.enumeration(full, definition.schema).map(plain),
+        let schema = definition.schema;
+        let name = names::with_aliases(schema, full);
+        let read = self.check_aliases(schema).and_then(|()| match definition.kind {
+            NamedKind::Record => self.record(full, schema),
+            NamedKind::Enum => self.enumeration(full, schema).map(plain),
             NamedKind::Fixed => {
-                let size = self.size(definition.schema);
-                size.and_then(|size| self.annotated(Encoding::Fixed { name, size }, definition.schema))
+                let size = self.size(schema)?;
+                self.annotated(Encoding::Fixed { name, size }, schema)
             }
-        };
+        });
         if read.is_none() {
             self.broken.insert(full);
         }
         read
+    }
+
+    fn check_aliases(&mut self, schema: &Json) -> Option<()> {
+        let fit = match schema.get("aliases") {
+            None => true,
+            Some(Json::List(aliases)) => aliases.iter().all(|alias| alias.as_text().is_some()),
+            Some(_) => false,
+        };
+        if fit {
+            Some(())
+        } else {
+            self.refuse(
+                "`aliases` that are no list of names",
+                schema,
+                "write a list of names, or leave them out",
+            )
+        }
     }
 
     fn record(&mut self, full: &'t str, schema: &'t Json) -> Option<AvroType> {
@@ -208,6 +227,15 @@ impl<'t> Reader<'t, '_> {
         if !known.insert(name) {
             return self.refuse(format!("two fields are named `{name}`"), field, "rename one");
         }
+        let order = field.get("order").map(|order| order.as_text().unwrap_or_default().to_lowercase());
+        if order.is_some_and(|order| !["ascending", "descending", "ignore"].contains(&order.as_str())) {
+            return self.refuse(
+                "a field's `order` that Avro does not know",
+                field,
+                "write ascending, descending or ignore, or leave it out",
+            );
+        }
+        self.check_aliases(field)?;
         let schema = self.below("type", Some(SchemaStep::Field(name.to_owned())), schema, namespace)?;
         Some(AvroField {
             name: name.to_owned(),

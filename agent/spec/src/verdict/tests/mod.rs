@@ -1,5 +1,6 @@
 //! Verdicts beyond the published cases: both sides, history, table, exclusions, and the words of each finding.
 
+mod avro;
 mod exclusions;
 mod filter;
 mod kinds;

@@ -175,7 +175,7 @@ fn a_root_may_be_one_value() {
 #[test]
 fn what_decoding_does_not_use_is_not_looked_at() {
     let text = r#"{"type":"record","name":"R","doc":1,"aliases":["Old"],"fields":[
-        {"name":"a","type":"int","default":"not an int","order":"sideways","aliases":["z"],"logicalType":"date","extra":{}}]}"#;
+        {"name":"a","type":"int","default":"not an int","order":"Ignore","aliases":["z"],"logicalType":"date","extra":{}}]}"#;
     let parsed = parse(text).expect("legal");
     assert_eq!(parsed.data_type.to_string(), "STRUCT<a: INT>");
     let Wire::Avro(tree) = parsed.wire else { panic!("not Avro") };

@@ -42,6 +42,16 @@ fn what_is_no_avro_schema_is_refused_where_it_stands() {
         "fields[1]",
         "two fields are named `a`",
     );
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int","order":"sideways"}]}"#,
+        "fields[0]",
+        "a field's `order` that Avro does not know",
+    );
+    check(
+        r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int","aliases":"b"}]}"#,
+        "fields[0]",
+        "`aliases` that are no list of names",
+    );
     check(r#"{"type":"fixed","name":"1F","size":1}"#, "", "`1F` is not a legal name");
     check(
         r#"{"type":"fixed","name":"a.int","size":1}"#,
