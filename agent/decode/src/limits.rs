@@ -64,8 +64,12 @@ pub const PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX: usize = 1 << 26;
 /// texts of the messages themselves, three times [`BATCH_BYTES_MAX`] at worst, still have offsets behind it.
 pub const COLUMN_MADE_UP_BYTES_MAX: usize = 512 * 1024 * 1024;
 
-/// Field numbers up to here are found by position, four bytes each; a hash map has the larger ones.
-pub(crate) const DENSE_FIELD_NUMBER_MAX: u32 = 2047;
+/// Field numbers up to here are found by position, four bytes each; in a message of many fields also those up to a multiple of
+/// their count. Larger ones are searched for.
+pub(crate) const DENSE_FIELD_NUMBER_MIN: usize = 255;
+
+/// Positions for each field of a message of many fields.
+pub(crate) const DENSE_FIELD_NUMBERS_PER_FIELD: usize = 8;
 
 /// Items without a byte of their own (nulls, records of nothing, a fixed of no bytes) that one Avro message may have per byte of it, so
 /// that [`BATCH_BYTES_MAX`] of messages cannot overflow the offsets of lists. No schema of a table has such items; Spark runs out

@@ -56,7 +56,7 @@ impl<'a> Compiler<'a> {
             .collect();
         let below: usize = fields.iter().map(FieldNode::cells).sum();
         Ok(MessageNode {
-            lookup: Lookup::new(fields.iter().map(|field| field.number)),
+            lookup: Lookup::new(&fields),
             oneofs: vec![None; oneofs.len()],
             columns: columns.len(),
             cells: below + missing.len() + 1,
@@ -78,7 +78,7 @@ impl<'a> Compiler<'a> {
         }
         let (place, reader) = match reader {
             Some((child, reader)) => (Place::Child(child), reader),
-            None => (Place::Hidden(HiddenColumn::new(hidden_type(writer))), writer),
+            None => (Place::Hidden(Box::new(HiddenColumn::new(hidden_type(writer)))), writer),
         };
         if (writer.label == ProtoLabel::Repeated) != (reader.label == ProtoLabel::Repeated) {
             return Err(self.differ(writer, reader));
@@ -205,13 +205,13 @@ fn absent_field(field: &ProtoField) -> Absent {
     match &field.label {
         ProtoLabel::Repeated if matches!(field.kind, ProtoKind::Map { .. }) => Absent::EmptyMap,
         ProtoLabel::Repeated => Absent::EmptyList,
-        ProtoLabel::Explicit { default: Some(default) } => Absent::Preset(match default {
+        ProtoLabel::Explicit { default: Some(default) } => Absent::Preset(Box::new(match default {
             ProtoDefault::Integer(value) => Preset::Integer(*value),
             ProtoDefault::Double(value) => Preset::Double(*value),
             ProtoDefault::Bool(value) => Preset::Bool(*value),
             ProtoDefault::Text(value) => Preset::Bytes(value.as_bytes().into()),
             ProtoDefault::Bytes(value) => Preset::Bytes(value.as_slice().into()),
-        }),
+        })),
         ProtoLabel::Explicit { default: None } | ProtoLabel::Implicit | ProtoLabel::Required => Absent::Null,
     }
 }
@@ -221,8 +221,8 @@ fn absent_map_value(value: &Value, kind: &ProtoKind) -> Absent {
     match value {
         Value::Wrapper(_) => Absent::Null,
         Value::Message(_) => Absent::EmptyMessage,
-        Value::Time(_) => Absent::Preset(Preset::Integer(0)),
-        Value::Scalar(scalar) => Absent::Preset(match scalar {
+        Value::Time(_) => Absent::Preset(Box::new(Preset::Integer(0))),
+        Value::Scalar(scalar) => Absent::Preset(Box::new(match scalar {
             Scalar::Int32
             | Scalar::Int64
             | Scalar::Uint32
@@ -235,7 +235,7 @@ fn absent_map_value(value: &Value, kind: &ProtoKind) -> Absent {
             Scalar::Bool => Preset::Bool(false),
             Scalar::Text { .. } | Scalar::Bytes => Preset::Bytes(Box::default()),
             Scalar::Enum(_) => Preset::Bytes(first_name(kind).as_bytes().into()),
-        }),
+        })),
     }
 }
 

@@ -52,7 +52,7 @@ impl FieldNode {
     fn complete(&mut self, parent: &mut StructColumn, run: &mut Run) -> Outcome {
         let column = match &mut self.place {
             Place::Child(index) => parent.child(*index).ok_or_else(defect)?,
-            Place::Hidden(hidden) => &mut *hidden.column,
+            Place::Hidden(hidden) => &mut hidden.column,
         };
         match (&mut self.content, &mut *column) {
             (Content::Single(single), column) => {

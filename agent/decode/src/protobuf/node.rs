@@ -4,14 +4,12 @@
 //! of a list are completed one after the other. That is why the marks of an open row are in the nodes. The one invariant: between
 //! messages no mark is set.
 
-use std::collections::HashMap;
-
 use stream_spec::types::DataType;
 
 use super::scalar::Scalar;
 use super::wire::{GROUP_START, WireKind};
 use crate::builders::{Column, ColumnBuilder};
-use crate::limits::DENSE_FIELD_NUMBER_MAX;
+use crate::limits::{DENSE_FIELD_NUMBER_MIN, DENSE_FIELD_NUMBERS_PER_FIELD};
 use crate::report::MisfitReason;
 
 #[derive(Clone, Debug)]
@@ -50,17 +48,17 @@ pub(super) enum Place {
     /// A child of the message's struct.
     Child(usize),
     /// A column that nobody sees: the reader has no such field, but what is wrong with its values counts.
-    Hidden(HiddenColumn),
+    Hidden(Box<HiddenColumn>),
 }
 
 pub(super) struct HiddenColumn {
     data_type: DataType,
-    pub(super) column: Box<Column>,
+    pub(super) column: Column,
 }
 
 impl HiddenColumn {
     pub(super) fn new(data_type: DataType) -> Self {
-        let column = Box::new(Column::new(&data_type));
+        let column = Column::new(&data_type);
         Self { data_type, column }
     }
 }
@@ -138,7 +136,7 @@ pub(super) struct MapNode {
 #[derive(Clone, Debug)]
 pub(super) enum Absent {
     Null,
-    Preset(Preset),
+    Preset(Box<Preset>),
     /// A message without any field.
     EmptyMessage,
     EmptyList,
@@ -165,30 +163,33 @@ pub(super) struct MissingNode {
 pub(super) struct Lookup {
     /// By number; `NONE` where there is no field.
     dense: Box<[u32]>,
-    sparse: HashMap<u32, usize>,
+    /// The larger numbers, ascending.
+    sparse: Box<[(u32, u32)]>,
 }
 
 const NONE: u32 = u32::MAX;
 
 impl Lookup {
-    pub(super) fn new(numbers: impl Iterator<Item = u32>) -> Self {
-        let (mut dense, mut sparse) = (Vec::new(), HashMap::new());
-        for (index, number) in numbers.enumerate() {
-            if number > DENSE_FIELD_NUMBER_MAX {
-                sparse.insert(number, index);
+    pub(super) fn new(fields: &[FieldNode]) -> Self {
+        let dense_max = DENSE_FIELD_NUMBER_MIN.max(fields.len() * DENSE_FIELD_NUMBERS_PER_FIELD);
+        let (mut dense, mut sparse) = (Vec::new(), Vec::new());
+        for (index, field) in (0..).zip(fields) {
+            let position = field.number as usize;
+            if position > dense_max {
+                sparse.push((field.number, index));
                 continue;
             }
-            let position = number as usize;
             if dense.len() <= position {
                 dense.resize(position + 1, NONE);
             }
-            if let (Some(place), Ok(index)) = (dense.get_mut(position), u32::try_from(index)) {
+            if let Some(place) = dense.get_mut(position) {
                 *place = index;
             }
         }
+        sparse.sort_unstable();
         Self {
             dense: dense.into(),
-            sparse,
+            sparse: sparse.into(),
         }
     }
 
@@ -196,9 +197,13 @@ impl Lookup {
     pub(super) fn find(&self, number: u32) -> Option<usize> {
         match self.dense.get(number as usize) {
             Some(index) => (*index != NONE).then_some(*index as usize),
-            None if self.sparse.is_empty() => None,
-            None => self.sparse.get(&number).copied(),
+            None => self.search(number),
         }
+    }
+
+    fn search(&self, number: u32) -> Option<usize> {
+        let found = self.sparse.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        self.sparse.get(found).map(|(_, index)| *index as usize)
     }
 }
 

@@ -29,16 +29,12 @@ impl MessageNode {
                     Err(MisfitReason::Malformed)
                 };
             }
-            let Some((index, field)) = self
-                .lookup
-                .find(tag.number)
-                .and_then(|index| Some((index, self.fields.get_mut(index)?)))
-            else {
+            let Some(index) = self.lookup.find(tag.number) else {
                 wire.skip(tag, run.level)?;
                 continue;
             };
-            if field.oneof.is_some() && !field.is_unknown(tag, wire) {
-                self.choose(index, column, row);
+            if !self.oneofs.is_empty() {
+                self.choose(index, tag, wire, column, row);
             }
             let Some(field) = self.fields.get_mut(index) else { continue };
             let put = match field.place.column(column, row) {
@@ -56,9 +52,10 @@ impl MessageNode {
         if group.is_some() { Err(MisfitReason::Malformed) } else { Ok(()) }
     }
 
-    /// Makes a field the one of its oneof that is set; what another one left is taken back.
-    fn choose(&mut self, index: usize, column: &mut StructColumn, row: usize) {
-        let oneof = self.fields.get(index).and_then(|field| field.oneof);
+    /// Makes a field the one of its oneof that is set, if it is in one; what another member left is taken back.
+    fn choose(&mut self, index: usize, tag: Tag, wire: &Wire<'_>, column: &mut StructColumn, row: usize) {
+        let chosen = self.fields.get(index).filter(|field| !field.is_unknown(tag, wire));
+        let oneof = chosen.and_then(|field| field.oneof);
         let Some(set) = oneof.and_then(|oneof| self.oneofs.get_mut(oneof)) else {
             return;
         };

@@ -165,7 +165,7 @@ fn a_message_that_would_fill_the_memory_is_given_up() {
     assert_eq!(misfit(&wide, &b"\x0a\x00".repeat(fits + 2)), Some(MisfitReason::BeyondLimit));
     assert_eq!(misfit(&wide, &b"\x12\x00".repeat(fits + 2)), Some(MisfitReason::BeyondLimit));
 
-    let name = "N".repeat(1000);
+    let name = "N".repeat(500);
     let names = format!(r#"syntax = "proto3"; enum E {{ {name} = 0; }} message M {{ repeated E e = 1; }}"#);
     let packed = |count: usize| {
         let mut bytes = vec![0x0a];
@@ -173,7 +173,7 @@ fn a_message_that_would_fill_the_memory_is_given_up() {
         bytes.resize(4 + count, 0);
         bytes
     };
-    let fits = PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX / 1000;
+    let fits = PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX / name.len();
     assert_eq!(misfit(&names, &packed(fits)), None);
     assert_eq!(misfit(&names, &packed(fits + 1)), Some(MisfitReason::BeyondLimit));
 
