@@ -15,4 +15,5 @@ pub mod status;
 pub mod stream;
 pub mod table;
 
+pub(crate) use kafka::give_back_memory;
 pub use kafka::{demo, share_arenas};

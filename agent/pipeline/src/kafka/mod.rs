@@ -19,6 +19,7 @@ pub(crate) mod refusals;
 pub(crate) mod source;
 pub(crate) mod topics;
 
+pub(crate) use ffi::give_back_memory;
 pub use ffi::share_arenas;
 
 #[cfg(test)]

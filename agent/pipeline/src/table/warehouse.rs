@@ -206,6 +206,8 @@ fn open(files: &TableFiles, uid: &str, small_below: u64) -> Result<LoadedTable, 
     // A table of ours is there, so this is the warehouse, also if it came without a mark.
     files.mark().claim(files.table())?;
     doubled::recall(files, &mut table)?;
+    // Of all that was read little is kept, whatever the table's age.
+    crate::give_back_memory();
     Ok(table)
 }
 

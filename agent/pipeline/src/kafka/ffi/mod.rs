@@ -23,6 +23,7 @@ use rdkafka::error::RDKafkaErrorCode;
 use rdkafka_sys as sys;
 use tokio::sync::Notify;
 
+pub(crate) use self::memory::give_back_memory;
 pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
 pub(crate) use self::questions::{LedOffset, TopicDescription, compare_history, controller, describe_topics, list_offsets, read_positions};

@@ -114,7 +114,12 @@ async fn run(job: CareJob, files: TableFiles, jobs: Arc<Semaphore>, leave: Leave
     };
     let Ok(_permit) = permit else { return CareResult::Stopped };
     let (kind, name) = (job.kind(), files.table().to_owned());
-    let work = tokio::task::spawn_blocking(move || job.run(&files, clock::now_ms(), &leave));
+    let work = tokio::task::spawn_blocking(move || {
+        let result = job.run(&files, clock::now_ms(), &leave);
+        // The older the table, the more a checkpoint takes for a moment.
+        crate::give_back_memory();
+        result
+    });
     work.await.unwrap_or_else(|error| {
         CareResult::Failed(
             kind,
