@@ -13,12 +13,14 @@ const BENCH_ENDS: Duration = Duration::from_secs(600);
 fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
     let mut command = Command::new(binary("bench"));
     command
-        .env("BENCH", "throughput,latency,handshake,steady")
+        .env("BENCH", "throughput,latency,handshake,steady,ages")
         .env("BENCH_RECORDS", "3000")
         .env("BENCH_RATE", "500")
         .env("BENCH_SECONDS", "2")
         .env("BENCH_WARM_UP_SECONDS", "1")
-        .env("STEADY_SECONDS", "3");
+        .env("STEADY_SECONDS", "3")
+        .env("BENCH_COMMITS", "8")
+        .env("BENCH_ENTRIES", "2000");
     let output = output(command, "the benchmark", BENCH_ENDS);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{text}\n{errors}");
@@ -31,6 +33,8 @@ fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
         "| memory, peak since the agent's start |",
         "| from the start of the process to the handshake line",
         "each in the table",
+        "| 10 and 10 |",
+        "| 2000 and 1000 |",
     ] {
         assert!(text.contains(row), "no `{row}` in\n{text}");
     }

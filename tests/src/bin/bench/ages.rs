@@ -117,11 +117,16 @@ fn aged_table(folder: &Path, (entries, live): (u64, u64)) -> PathBuf {
     warehouse
 }
 
-/// `make bench` builds it with the tests' profile: its speed is not measured, and the tests' build has its dependencies.
+/// `make bench` and `cargo test` build it with the tests' profile: its speed is not measured, and the tests' build has its
+/// dependencies.
 fn age_table() -> PathBuf {
     let program = profile_folder().parent().unwrap().join("debug/examples/age_table");
     let program = std::env::var_os("BENCH_AGE_TABLE").map_or(program, PathBuf::from);
-    assert!(program.is_file(), "{} is not built; `make bench` builds it", program.display());
+    assert!(
+        program.is_file(),
+        "{} is not built; `cargo build --workspace --example age_table` builds it",
+        program.display()
+    );
     program
 }
 
