@@ -16,3 +16,5 @@ mod oracle;
 mod properties;
 #[cfg(test)]
 mod recorded;
+#[cfg(test)]
+mod updates;

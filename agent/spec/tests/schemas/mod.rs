@@ -25,9 +25,9 @@ const OTHER_TYPES: &[&str] = &[
 ];
 
 fn proto_field(kinds: &'static [&'static str]) -> impl Strategy<Value = Option<ProtoField>> {
-    let label = prop_oneof![6 => Just(""), 2 => Just("optional "), 1 => Just("repeated ")];
-    let kind = prop_oneof![12 => prop::sample::select(kinds), 1 => prop::sample::select(OTHER_TYPES)];
-    let field = (prop::bool::weighted(0.04), label, kind).prop_map(|(moved, label, kind)| ProtoField { moved, label, kind });
+    let label = prop_oneof![20 => Just(""), 2 => Just("optional "), 1 => Just("repeated ")];
+    let kind = prop_oneof![20 => prop::sample::select(kinds), 1 => prop::sample::select(OTHER_TYPES)];
+    let field = (prop::bool::weighted(0.03), label, kind).prop_map(|(moved, label, kind)| ProtoField { moved, label, kind });
     prop::option::weighted(0.7, field)
 }
 
@@ -62,7 +62,7 @@ fn spelled(fields: &[Option<ProtoField>], in_oneof: usize, nested: bool) -> Stri
 
 /// A proto3 text with a message `M` that has at least one column.
 pub(crate) fn proto_text() -> impl Strategy<Value = String> {
-    let values = prop_oneof![3 => Just("A = 1;"), 2 => Just("A = 1; B = 2;"), 1 => Just("C = 1;"), 1 => Just("")];
+    let values = prop_oneof![8 => Just("A = 1;"), 4 => Just("A = 1; B = 2;"), 1 => Just("C = 1;"), 1 => Just("")];
     let in_oneof = prop_oneof![5 => Just(0_usize), 1 => 1..3_usize];
     (proto_fields(), proto_fields(), values, in_oneof).prop_map(|(outer, inner, values, in_oneof)| {
         format!(
@@ -72,4 +72,42 @@ pub(crate) fn proto_text() -> impl Strategy<Value = String> {
             spelled(&inner, 0, true),
         )
     })
+}
+
+fn json_object(fields: [Option<&'static str>; 4], nested: Option<String>) -> String {
+    let names = ["a", "c", "d", "e"];
+    let mut properties: Vec<String> = fields
+        .iter()
+        .zip(names)
+        .filter_map(|(schema, name)| Some(format!("{name:?}:{}", (*schema)?)))
+        .collect();
+    properties.extend(nested.map(|nested| format!(r#""b":{nested}"#)));
+    properties.push(r#""last":{"type":"boolean"}"#.into());
+    format!(r#"{{"type":"object","properties":{{{}}}}}"#, properties.join(","))
+}
+
+fn json_fields() -> impl Strategy<Value = [Option<&'static str>; 4]> {
+    const INT: &str = r#"{"type":"integer"}"#;
+    const LONG: &str = r#"{"type":"integer","format":"int64"}"#;
+    const TEXT: &str = r#"{"type":"string"}"#;
+    let field = |usual: Vec<&'static str>| {
+        let other = prop::sample::select(vec![TEXT, r#"{"type":"number"}"#, r#"{"type":"string","format":"date"}"#]);
+        prop::option::weighted(0.7, prop_oneof![12 => prop::sample::select(usual), 1 => other])
+    };
+    [
+        field(vec![INT, INT, LONG]),
+        field(vec![TEXT]),
+        field(vec![
+            r#"{"type":"array","items":{"type":"integer"}}"#,
+            r#"{"type":"array","items":{"type":"integer","format":"int64"}}"#,
+        ]),
+        field(vec![r#"{"type":"object","additionalProperties":{"type":"number"}}"#]),
+    ]
+}
+
+/// A JSON Schema of an object.
+#[allow(dead_code, reason = "this package has its own random JSON Schemas; the decoder uses these")]
+pub(crate) fn json_text() -> impl Strategy<Value = String> {
+    let nested = prop::option::weighted(0.7, json_fields().prop_map(|fields| json_object(fields, None)));
+    (json_fields(), nested).prop_map(|(fields, nested)| json_object(fields, nested))
 }
