@@ -56,10 +56,10 @@ def duckdb_rows(path, columns, version=None):
     return [dict(zip(names, map(plain, row))) for row in cursor.fetchall()]
 
 
-def polars_rows(path, columns):
+def polars_rows(path, columns, version=None):
     import polars
 
-    table = polars.scan_delta(path)
+    table = polars.scan_delta(path, version=version)
     if columns:
         table = table.select(columns)
     return [{name: plain(value) for name, value in row.items()} for row in table.collect().rows(named=True)]
@@ -72,9 +72,9 @@ def rows(reader, path, columns=None):
     return READERS[reader](path, columns)
 
 
-def rows_of_version(path, version):
-    """All rows of a version, by DuckDB."""
-    return duckdb_rows(path, None, version)
+def rows_of_version(path, version, reader="duckdb"):
+    """All rows of a version, by one reader."""
+    return READERS[reader](path, None, version)
 
 
 def files_read(path, predicate):

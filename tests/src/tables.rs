@@ -161,6 +161,15 @@ pub fn rows_of_version(table: &Path, version: i64) -> Result<Vec<Value>, String>
     Ok(answer.as_array().expect("a list of rows").clone())
 }
 
+/// All rows of a version of a table as one reader sees them.
+///
+/// # Errors
+/// The reader's own words.
+pub fn rows_of_version_by(reader: &str, table: &Path, version: i64) -> Result<Vec<Value>, String> {
+    let answer = ask(&json!({"action": "rows_of_version", "reader": reader, "path": table, "version": version}))?;
+    Ok(answer.as_array().expect("a list of rows").clone())
+}
+
 /// How many files DuckDB reads for a predicate, and how many there are.
 ///
 /// # Errors

@@ -88,6 +88,15 @@ points! {
     /// A compaction's commit is durable.
     CompactAfterCommit = "compact.after_commit",
 
+    /// Files are about to be rewritten with BIGINT columns.
+    WidenBeforeFiles = "widen.before_files",
+    /// Rewritten files are durable, and no commit names them.
+    WidenAfterFiles = "widen.after_files",
+    /// The commit that puts all rewritten files and the BIGINT columns into force is about to be made.
+    WidenBeforeCommit = "widen.before_commit",
+    /// That commit is durable.
+    WidenAfterCommit = "widen.after_commit",
+
     /// A checkpoint is about to be written.
     CheckpointBeforeFile = "checkpoint.before_file",
     /// A data file whose removal is older than the history is about to be deleted.

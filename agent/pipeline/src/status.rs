@@ -60,6 +60,8 @@ pub mod condition {
     pub const DATA_AVAILABLE: &str = "DataAvailable";
     /// Partitions that have records deliver them.
     pub const PROGRESSING: &str = "Progressing";
+    /// No value waits for a column to become BIGINT, and nothing keeps one from it.
+    pub const COLUMNS_WIDENED: &str = "ColumnsWidened";
     /// The table's storage works.
     pub const TABLE_REACHABLE: &str = "TableReachable";
 }

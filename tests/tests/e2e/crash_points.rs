@@ -13,7 +13,7 @@ use e2e::kafka::kafka;
 use e2e::limits::STREAM_SETTLES;
 use e2e::producer::{Acknowledged, RecordingProducer};
 use e2e::wait::wait_until;
-use featurestore_proto::v1::{StreamOperations, StreamState};
+use featurestore_proto::v1::{StreamOperations, StreamState, direct_schema, schema_config};
 use serde_json::json;
 use stream_pipeline::failpoint::Point;
 
@@ -97,6 +97,31 @@ impl Walk {
             Vec::new()
         };
         let _may_be_cut_off = self.agent.api().update_stream(stream, &["excluded_columns"], 0);
+    }
+
+    /// Adds an INT column, or makes the last one BIGINT.
+    fn widen(&mut self) {
+        let Ok(record) = self.agent.api().stream(STREAM_NAME) else { return };
+        let mut stream = record.stream.unwrap();
+        let Some(schema_config::Config::DirectSchemas(schemas)) = stream.schema_config.as_mut().and_then(|schemas| schemas.config.as_mut())
+        else {
+            panic!("a stream without schemas")
+        };
+        let Some(direct_schema::Schema::JsonSchema(text)) = schemas.payload_schema.as_mut().and_then(|schema| schema.schema.as_mut())
+        else {
+            panic!("a payload without a schema")
+        };
+        let schema: serde_json::Value = serde_json::from_str(text).unwrap();
+        let count = schema["properties"].as_object().unwrap().len();
+        let last = format!("number_{}", count - 1);
+        let is_narrow = schema["properties"][&last].is_object() && schema["properties"][&last]["format"].is_null();
+        let added = if is_narrow {
+            json!({last: {"type": "integer", "format": "int64"}})
+        } else {
+            json!({format!("number_{count}"): {"type": "integer"}})
+        };
+        *text = config::with_properties(&schema, &added).to_string();
+        let _may_be_cut_off = self.agent.api().update_stream(stream, &["schema_config.direct_schemas"], 0);
     }
 
     /// Lets the agent work until it has written so many checkpoints more, and they are older than the history.
@@ -212,6 +237,11 @@ fn after_a_death_at_each_named_point_the_next_life_finishes_what_was_begun() {
     walk.die_at(
         &[StoreBeforeDeclare, StoreAfterDeclare, SwitchBeforeCommit, SwitchAfterCommit],
         Walk::update,
+    );
+    walk.assert_sound();
+    walk.die_at(
+        &[WidenBeforeFiles, WidenAfterFiles, WidenBeforeCommit, WidenAfterCommit],
+        Walk::widen,
     );
     walk.assert_sound();
     walk.produce();

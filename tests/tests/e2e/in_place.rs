@@ -133,17 +133,6 @@ fn a_removed_field_stays_in_the_table_and_is_null_in_new_rows() {
 }
 
 #[test]
-fn widening_a_stored_column_is_refused_in_the_plan_while_this_agent_cannot_do_it() {
-    let stage = Stage::new("widen");
-    let narrow = with_properties(&config::order_schema(), &json!({"quantity": {"type": "integer"}}));
-    let wide = with_properties(&narrow, &json!({"quantity": {"type": "integer", "format": "int64"}}));
-    stage.apply(&with(&stage.stream(), PAYLOAD_SCHEMA, narrow.to_string()));
-    stage.write(&with(&stage.stream(), PAYLOAD_SCHEMA, wide.to_string()));
-    stage.workspace.plan().run.assert_error(&["value.quantity"]);
-    assert_eq!(generation(&stage), 1);
-}
-
-#[test]
 fn operations_change_in_place_and_a_paused_stream_stands_still() {
     let stage = Stage::applied("operations");
     let before = stage.produce_orders(0, 8);

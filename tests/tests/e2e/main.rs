@@ -36,3 +36,4 @@ mod stage;
 mod topics;
 mod topics_scene;
 mod unreachable;
+mod widening;

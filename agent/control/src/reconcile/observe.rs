@@ -181,6 +181,7 @@ pub(super) fn reason_of(error: &PipelineError) -> &'static str {
             TableError::Gone { .. } => "TableGone",
             TableError::Altered { .. } => "TableAltered",
             TableError::Unsupported { .. } => "TableUnsupported",
+            TableError::StillNarrow { .. } => "WideningPending",
             TableError::Storage { .. } => "StorageFailed",
             TableError::InUse { .. } => "WarehouseInUse",
             TableError::Internal { .. } => "InternalError",

@@ -321,7 +321,7 @@ async fn probe(shared: &Shared, record: &StreamRecord) -> Look {
         .as_ref()
         .map(|table| table.columns.as_slice())
         .unwrap_or_default();
-    match state.and_then(|state| state.expect_columns(table, expected)) {
+    match state.and_then(|state| state.expect_kept_columns(table, expected)) {
         Ok(()) => Look::Sound,
         Err(error @ TableError::Gone { .. }) => Look::Wrong(TableVerdict::Gone {
             message: error.to_string(),

@@ -36,6 +36,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::KafkaClientOptions,
     Capability::KafkaHeaders,
     Capability::SchemaJson,
+    Capability::TableWidening,
     Capability::ConnectionPlaintext,
 ];
 

@@ -102,6 +102,7 @@ fn state_of(table: &Table) -> TableState {
         version: 0,
         generation: table.generation,
         columns: table.columns.clone(),
+        widening: None,
         positions: Default::default(),
         source: SourceIdentity::default(),
         losses: Vec::new(),

@@ -16,6 +16,7 @@ pub(crate) mod stages;
 pub(crate) mod stalls;
 #[cfg(test)]
 mod tests;
+pub(crate) mod waiting;
 
 use std::sync::Arc;
 

@@ -14,6 +14,7 @@ use super::rows::RowMaker;
 use super::session::{Session, SessionEnd};
 use super::stages::Stages;
 use super::stalls::Stalls;
+use super::waiting::Waiting;
 use super::{Desired, jittered};
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
@@ -32,6 +33,8 @@ pub(crate) struct Runner {
     table: Option<Arc<TableHandle>>,
     /// Partitions whose recorded position the broker refused, until that is decided about.
     refused: Refusals,
+    /// Partitions that wait for a column to be widened.
+    waiting: Waiting,
     stalls: Stalls,
     /// The wait after the next failure.
     retry_wait: Duration,
@@ -49,6 +52,7 @@ impl Runner {
             board,
             table: None,
             refused: Refusals::default(),
+            waiting: Waiting::default(),
             stalls: Stalls::default(),
             retry_wait: limits::RETRY_WAIT_MIN,
             write_failed: false,
@@ -146,6 +150,8 @@ impl Runner {
         connection_changes.borrow_and_update();
         let properties = self.shared.resolver.open(connection).await?;
         let state = current(&table);
+        self.waiting.look_at(&state);
+        self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&state));
         let request = OpenRequest {
             source: kafka_source(definition)?,
             on_data_loss: definition.operations.on_data_loss,
@@ -171,6 +177,7 @@ impl Runner {
         }
         let state = current(&table);
         self.refused.decided(&state.positions, &opening.attach);
+        self.waiting.hold(&mut opening.attach, &mut opening.held);
         self.board.show_table(&state);
         self.board
             .show_partitions(&state.positions, &state.losses, &opening.ends, &opening.held);
@@ -196,6 +203,8 @@ impl Runner {
             topics: found_topics,
             waits_for_source,
             undecided,
+            waiting: &self.waiting,
+            widening: self.waiting.is_any().then(|| table.state()),
             source,
             stages,
             commit_took: limits::COMMIT_TIME_GUESS,
@@ -208,6 +217,10 @@ impl Runner {
         match ended? {
             SessionEnd::Told => return Ok(()),
             SessionEnd::SourceChanged => {}
+            SessionEnd::TooLarge(partitions, why) => {
+                tracing::info!(stream = %definition.spec.name, ?partitions, why, "partitions wait for a column to be widened");
+                self.waiting.note(partitions, &why);
+            }
             SessionEnd::Refused(partitions) => {
                 // What was read before the refusal is committed, so the recorded position is the one that is refused.
                 let positions = current(&table).positions;

@@ -11,8 +11,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::board::Board;
-use super::stages::{Landed, Stages};
+use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
+use super::waiting::Waiting;
 use super::{Desired, jittered};
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
@@ -25,7 +26,7 @@ use crate::kafka::topics::{self, TopicState};
 use crate::limits;
 use crate::position::PartitionId;
 use crate::status::{PipelineCondition, condition};
-use crate::table::{TableError, TableHandle};
+use crate::table::{TableError, TableHandle, TableState};
 
 /// Why a session ended well.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(crate) enum SessionEnd {
     SourceChanged,
     /// The broker does not let these partitions be read at their positions.
     Refused(BTreeMap<PartitionId, Refusal>),
+    /// These partitions have values for which a column must be widened first; why, in words.
+    TooLarge(BTreeSet<PartitionId>, String),
 }
 
 /// One attachment.
@@ -52,6 +55,10 @@ pub(crate) struct Session<'a> {
     pub(crate) waits_for_source: bool,
     /// Partitions that could not be decided about at opening: they wait for their ends to be told.
     pub(crate) undecided: BTreeSet<PartitionId>,
+    /// Partitions that wait for a column to be widened.
+    pub(crate) waiting: &'a Waiting,
+    /// The table's state, as long as a partition waits for it to change.
+    pub(crate) widening: Option<watch::Receiver<TableState>>,
     pub(crate) source: KafkaSource,
     pub(crate) stages: Stages,
     /// From a batch's last record to its commit, as last seen.
@@ -75,7 +82,8 @@ type Surveying = JoinHandle<Result<Survey, PipelineError>>;
 enum Event {
     Told,
     ConnectionChanged,
-    Advanced(Result<Option<Landed>, PipelineError>),
+    Widened,
+    Advanced(Result<Option<Appended>, PipelineError>),
     Surveyed(Result<Survey, PipelineError>),
     Trouble,
     SurveyDue,
@@ -109,7 +117,8 @@ impl Session<'_> {
         self.stalls.clear();
         self.show_complaints();
         let ended = match self.read(&mut state).await {
-            Ok(end) => self.drain().await.map(|()| end),
+            Ok(end @ SessionEnd::TooLarge(..)) => Ok(end),
+            Ok(end) => self.drain().await.map(|too_large| too_large.unwrap_or(end)),
             Err(error) => Err(error),
         };
         // Whatever holds the table's handle ends here: a table is opened again only when nobody has it open.
@@ -140,7 +149,12 @@ impl Session<'_> {
                     }
                 }
                 Event::ConnectionChanged => return Ok(SessionEnd::SourceChanged),
-                Event::Advanced(advanced) => self.take_advanced(advanced)?,
+                Event::Widened => return Ok(SessionEnd::SourceChanged),
+                Event::Advanced(advanced) => {
+                    if let Some(end) = self.take_advanced(advanced)? {
+                        return Ok(end);
+                    }
+                }
                 Event::Trouble => self.show_trouble(state),
                 Event::SurveyDue => state.surveying = Some(self.start_survey()),
                 Event::Surveyed(survey) => {
@@ -182,6 +196,7 @@ impl Session<'_> {
             _ = self.desired.changed() => Event::Told,
             Ok(()) = self.connection_changes.changed() => Event::ConnectionChanged,
             advanced = self.stages.advance(), if self.stages.is_busy() => Event::Advanced(advanced),
+            () = widened(&mut self.widening) => Event::Widened,
             survey = joined(&mut state.surveying) => Event::Surveyed(survey),
             Ok(()) = state.trouble.changed() => Event::Trouble,
             () = tokio::time::sleep_until(state.survey_at), if state.surveying.is_none() => Event::SurveyDue,
@@ -196,29 +211,36 @@ impl Session<'_> {
         desired.stop || *desired.definition != *self.definition
     }
 
-    /// Commits what was gathered.
-    async fn drain(&mut self) -> Result<(), PipelineError> {
+    /// Commits what was gathered, unless values have to wait.
+    async fn drain(&mut self) -> Result<Option<SessionEnd>, PipelineError> {
         loop {
             if self.stages.has_room() && self.source.gathered_rows() > 0 {
                 self.stages.start(self.source.cut())?;
             }
             if !self.stages.is_busy() {
-                return Ok(());
+                return Ok(None);
             }
             let advanced = self.stages.advance().await;
-            self.take_advanced(advanced)?;
+            if let Some(end) = self.take_advanced(advanced)? {
+                return Ok(Some(end));
+            }
         }
     }
 
-    fn take_advanced(&mut self, advanced: Result<Option<Landed>, PipelineError>) -> Result<(), PipelineError> {
+    fn take_advanced(&mut self, advanced: Result<Option<Appended>, PipelineError>) -> Result<Option<SessionEnd>, PipelineError> {
         if matches!(advanced, Err(PipelineError::Table(_))) {
             *self.write_failed = true;
         }
-        if let Some(landed) = advanced? {
-            self.show_landed(&landed);
-            self.show_written();
+        match advanced? {
+            Some(Appended::Landed(landed)) => {
+                self.show_landed(&landed);
+                self.show_written();
+                Ok(None)
+            }
+            // What is on its way behind it is read again.
+            Some(Appended::TooLarge(partitions, why)) => Ok(Some(SessionEnd::TooLarge(partitions, why))),
+            None => Ok(None),
         }
-        Ok(())
     }
 
     /// The table can be written again, or nothing is to be written.
@@ -233,6 +255,7 @@ impl Session<'_> {
         let table = table.borrow();
         tracing::debug!(stream = %self.definition.spec.name, version = table.version, rows = landed.rows, "rows are committed");
         self.board.show_commit(&table, &landed.positions, landed.malformed);
+        self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&table));
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         if landed.rows > 0 {
             self.commit_took = landed.took;
@@ -316,7 +339,12 @@ impl Session<'_> {
             return Ok(Some(SessionEnd::SourceChanged));
         }
         self.board.show_ends(&survey.ends);
-        self.board.show_table(&self.table.state().borrow());
+        {
+            let table = self.table.state();
+            let table = table.borrow();
+            self.board.show_table(&table);
+            self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&table));
+        }
         let positions: Vec<(PartitionId, i64)> = self
             .source
             .positions()
@@ -372,6 +400,14 @@ async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineErr
                 message: format!("a look around ended early: {error}"),
             })
         }),
+        None => std::future::pending().await,
+    }
+}
+
+/// Returns once nothing is widened any more, or the table is closed; never where no partition waits for that.
+async fn widened(table: &mut Option<watch::Receiver<TableState>>) {
+    match table {
+        Some(table) => drop(table.wait_for(|table| table.widening.is_none()).await),
         None => std::future::pending().await,
     }
 }

@@ -2,19 +2,20 @@
 //!
 //! Invariant: batches are appended one after another, in the order in which they were cut; after an error none is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
 
 use super::rows::{ReadyBatch, RowMaker};
+use super::waiting::Origins;
 use crate::error::PipelineError;
 use crate::kafka::batch::SourceBatch;
 use crate::kafka::client::ClusterClient;
 use crate::kafka::topics;
-use crate::position::Positions;
-use crate::table::{Append, TableHandle};
+use crate::position::{PartitionId, Positions};
+use crate::table::{Append, TableError, TableHandle};
 
 /// A commit that has landed.
 pub(crate) struct Landed {
@@ -23,6 +24,14 @@ pub(crate) struct Landed {
     pub(crate) malformed: u64,
     /// Since the last of its records was taken.
     pub(crate) took: Duration,
+}
+
+/// What became of an append.
+pub(crate) enum Appended {
+    /// It is in the table.
+    Landed(Landed),
+    /// Nothing of it is: these partitions have values for which a column must be widened first.
+    TooLarge(BTreeSet<PartitionId>, String),
 }
 
 type Decoding = JoinHandle<(RowMaker, Result<ReadyBatch, PipelineError>)>;
@@ -37,7 +46,7 @@ pub(crate) struct Stages {
     rows: Option<RowMaker>,
     decoding: Option<Decoding>,
     decoded: Option<ReadyBatch>,
-    appending: Option<JoinHandle<Result<Landed, PipelineError>>>,
+    appending: Option<JoinHandle<Result<Appended, PipelineError>>>,
 }
 
 impl Stages {
@@ -78,8 +87,8 @@ impl Stages {
         Ok(())
     }
 
-    /// Waits until something ends and starts what follows; returns a commit that has landed. Must be busy. Cancel safe.
-    pub(crate) async fn advance(&mut self) -> Result<Option<Landed>, PipelineError> {
+    /// Waits until something ends and starts what follows; returns what became of an append. Must be busy. Cancel safe.
+    pub(crate) async fn advance(&mut self) -> Result<Option<Appended>, PipelineError> {
         tokio::select! {
             ended = joined(&mut self.decoding) => {
                 self.decoding = None;
@@ -91,9 +100,12 @@ impl Stages {
             }
             ended = joined(&mut self.appending) => {
                 self.appending = None;
-                let landed = ended.map_err(ended_early)??;
-                self.append_next();
-                Ok(Some(landed))
+                let appended = ended.map_err(ended_early)??;
+                // The positions of the next batch would pass over one that is not in the table.
+                if matches!(appended, Appended::Landed(_)) {
+                    self.append_next();
+                }
+                Ok(Some(appended))
             }
         }
     }
@@ -143,20 +155,34 @@ async fn append(
     table: Arc<TableHandle>,
     topic_ids: Arc<BTreeMap<String, String>>,
     ready: ReadyBatch,
-) -> Result<Landed, PipelineError> {
+) -> Result<Appended, PipelineError> {
     topics::confirm(&client, &ready.topics, &topic_ids, ready.taken_until).await?;
     let rows = ready.rows.iter().map(arrow_array::RecordBatch::num_rows).sum();
+    let origins: Vec<Origins> = ready.rows.iter().map(Origins::of).collect();
     let append = Append {
         batches: ready.rows,
         positions: ready.positions.clone(),
     };
-    table.append(append).await?;
-    Ok(Landed {
-        positions: ready.positions,
-        rows,
-        malformed: ready.malformed,
-        took: ready.taken_until.elapsed(),
-    })
+    match table.append(append).await {
+        Ok(_) => Ok(Appended::Landed(Landed {
+            positions: ready.positions,
+            rows,
+            malformed: ready.malformed,
+            took: ready.taken_until.elapsed(),
+        })),
+        Err(error) => too_large(error, &origins),
+    }
+}
+
+/// Tells apart values that only have to wait.
+fn too_large(error: TableError, origins: &[Origins]) -> Result<Appended, PipelineError> {
+    if let TableError::StillNarrow { batch, rows, .. } = &error {
+        let partitions = origins.get(*batch).map(|origins| origins.partitions(rows)).unwrap_or_default();
+        if !partitions.is_empty() {
+            return Ok(Appended::TooLarge(partitions, error.to_string()));
+        }
+    }
+    Err(error.into())
 }
 
 fn ended_early(error: JoinError) -> PipelineError {

@@ -85,6 +85,9 @@ fn accept_metadata(table: &LoadedTable, new: &Metadata) -> Result<(), String> {
     if properties::stream_uid(&new.configuration) != Some(&table.uid) {
         return Err("the property that names its stream was taken away".to_owned());
     }
+    if properties::widening(&new.configuration)? != table.widening.places {
+        return Err("another writer changed which columns are being widened".to_owned());
+    }
     let (generation, source) = properties::read(&new.configuration)?;
     if generation != table.generation || source != table.source {
         return Err(format!(

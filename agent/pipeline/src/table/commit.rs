@@ -25,6 +25,8 @@ pub(super) enum Operation {
     Switch,
     /// Small files put together.
     Compact,
+    /// Columns widened, and every file in the place of one with the narrow ones.
+    Widen,
     /// Another writer's commit undone.
     Undo,
 }
@@ -37,6 +39,7 @@ impl Operation {
             Self::Append => ("WRITE", serde_json::json!({"mode": "Append", "partitionBy": "[]"})),
             Self::Switch => ("SET TBLPROPERTIES", serde_json::json!({})),
             Self::Compact => ("OPTIMIZE", serde_json::json!({"predicate": "[]"})),
+            Self::Widen => ("CHANGE COLUMN", serde_json::json!({})),
             Self::Undo => ("RESTORE", serde_json::json!({})),
         }
     }
@@ -47,6 +50,7 @@ impl Operation {
             Self::Create => (Point::CreateBeforeEntry, Point::CreateAfterEntry),
             Self::Append => (Point::AppendBeforeCommit, Point::AppendAfterCommit),
             Self::Switch => (Point::SwitchBeforeCommit, Point::SwitchAfterCommit),
+            Self::Widen => (Point::WidenBeforeCommit, Point::WidenAfterCommit),
             // An undo is care too: it puts files in the place of others.
             Self::Compact | Self::Undo => (Point::CompactBeforeCommit, Point::CompactAfterCommit),
         }
@@ -144,7 +148,7 @@ pub(super) fn commit(files: &TableFiles, table: &mut LoadedTable, commit: &Commi
 }
 
 /// Settles what could not be read when it came up: the outcome of a commit of ours, and which files another writer removed.
-fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
+pub(super) fn resolve(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError> {
     if table.unresolved.is_some() || table.files_stale {
         catch_up(files, table, &mut None)?;
         table.unresolved = None;
@@ -205,6 +209,7 @@ fn reread(files: &TableFiles, table: &mut LoadedTable) -> Result<(), TableError>
     };
     doubled::recall(files, &mut read)?;
     read.unresolved = table.unresolved.take();
+    read.widening.continue_from(&table.widening);
     read.snapshot.small_files.keep_aside(&table.snapshot.small_files);
     *table = read;
     Ok(())

@@ -3,25 +3,33 @@
 //! Work that blocks runs on blocking threads; the table's state moves there and back, so there is no lock. Invariant: at most
 //! one commit of a table is under way, and nobody else makes one.
 
+use stream_spec::types::Field;
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::care::compaction::commit_compaction;
 use super::care::schedule::CareSchedule;
+use super::care::widen::rewrite_as;
 use super::care::{CareKind, CareResult};
-use super::commit::{Commit, Operation, commit, probe};
+use super::commit::{Commit, Operation, commit, probe, resolve};
 use super::log::actions::{Action, Add};
 use super::small_files::SmallFile;
 use super::state::LoadedTable;
-use super::store::table_files::TableFiles;
-use super::write::delete_files;
-use super::{Switch, TableError, TableState, clock, doubled, positions, switch};
+use super::store::table_files::{Leave, TableFiles};
+use super::widening::take_step;
+use super::write::{Origin, delete_files};
+use super::{Switch, TableError, TableState, clock, doubled, positions, schema, switch};
 use crate::position::Positions;
 
 /// What a handle asks for; the answer is the version that holds it.
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Files that are durable, and the positions that they advance to.
-    Append { files: Vec<Add>, positions: Positions },
+    /// Files that are durable, the columns that they have, and the positions that they advance to.
+    Append {
+        files: Vec<Add>,
+        columns: Vec<Field>,
+        positions: Positions,
+    },
     /// A new definition.
     Switch(Box<Switch>),
     /// Whether all is as it was.
@@ -46,6 +54,10 @@ impl Committer {
 
     /// Runs until every handle is gone, then waits for the care job, which stops early.
     pub(super) async fn run(mut self, table: LoadedTable, mut requests: mpsc::Receiver<Asked>) {
+        if !table.widening.places.is_empty() {
+            // Values can be waiting for it, and then nobody asks for anything.
+            self.care.start_what_is_due(&self.files, &table);
+        }
         let mut table = Some(table);
         while let Some(current) = table.take() {
             tokio::select! {
@@ -59,9 +71,15 @@ impl Committer {
                 self.care.start_what_is_due(&self.files, table);
             }
         }
-        if let Some(CareResult::Compacted { outputs, .. }) = self.care.stop().await {
+        let unused = match self.care.stop().await {
+            Some(CareResult::Compacted { outputs, .. }) => outputs,
+            // What was rewritten before, the next life finds and deletes.
+            Some(CareResult::Widened(step)) => step.group.map(|group| group.outputs).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        if !unused.is_empty() {
             let files = self.files.clone();
-            discard(tokio::task::spawn_blocking(move || delete_files(&files, &outputs)).await);
+            discard(tokio::task::spawn_blocking(move || delete_files(&files, &unused)).await);
         }
     }
 
@@ -86,6 +104,15 @@ impl Committer {
                 }
                 table.files_stale |= table.snapshot.small_files.want_reading();
             }
+            CareResult::Widened(step) => {
+                let files = self.files.clone();
+                let (back, answer) = self.change(table, move |table| take_step(&files, table, step)).await?;
+                table = back;
+                if let Err(error) = answer {
+                    self.widening_failed(&mut table, &error);
+                }
+                table.files_stale |= table.snapshot.small_files.want_reading();
+            }
             CareResult::Unreadable(inputs) => {
                 for (input, error) in inputs {
                     table.snapshot.small_files.set_aside(&input.path);
@@ -94,9 +121,17 @@ impl Committer {
             }
             CareResult::Swept => self.care.swept(),
             CareResult::Stopped => {}
+            CareResult::Failed(CareKind::Widen, error) => self.widening_failed(&mut table, &error),
             CareResult::Failed(kind, error) => self.care.failed(&self.files, kind, &error),
         }
         Some(table)
+    }
+
+    /// Says so in the state: values can be waiting for it.
+    fn widening_failed(&mut self, table: &mut LoadedTable, error: &TableError) {
+        self.care.failed(&self.files, CareKind::Widen, error);
+        table.widening.trouble = Some(error.to_string());
+        self.state.send_replace(table.public());
     }
 
     /// Changes the table on a blocking thread and publishes its state. A panic there loses the state: the task ends, callers
@@ -119,7 +154,11 @@ impl Committer {
 fn answer(files: &TableFiles, table: &mut LoadedTable, request: Request) -> Result<i64, TableError> {
     doubled::undo(files, table)?;
     let version = match request {
-        Request::Append { files: adds, positions } => append(files, table, &adds, &positions),
+        Request::Append {
+            files: adds,
+            columns,
+            positions,
+        } => append(files, table, adds, &columns, &positions),
         Request::Switch(switch) => switch::commit_switch(files, table, &switch),
         Request::Probe => probe(files, table).map(|()| table.snapshot.version),
     }?;
@@ -140,7 +179,8 @@ fn compact(files: &TableFiles, table: &mut LoadedTable, inputs: &[SmallFile], ou
 }
 
 /// Commits files with positions. One that moves no position is in the table already: a repeated call after an unknown outcome.
-fn append(files: &TableFiles, table: &mut LoadedTable, adds: &[Add], next: &Positions) -> Result<i64, TableError> {
+fn append(files: &TableFiles, table: &mut LoadedTable, adds: Vec<Add>, columns: &[Field], next: &Positions) -> Result<i64, TableError> {
+    let adds = &as_wide_as_the_table(files, table, adds, columns)?;
     let actions = |table: &LoadedTable| {
         if let Some((id, from, to)) = positions::first_backward(&table.positions, next) {
             return Err(files.internal(format!(
@@ -184,6 +224,34 @@ fn append(files: &TableFiles, table: &mut LoadedTable, adds: &[Add], next: &Posi
             if table.unresolved.is_none() {
                 delete_files(files, adds);
             }
+            Err(error)
+        }
+    }
+}
+
+/// Rewrites files that were written just before their table's columns were widened.
+fn as_wide_as_the_table(files: &TableFiles, table: &mut LoadedTable, adds: Vec<Add>, columns: &[Field]) -> Result<Vec<Add>, TableError> {
+    // Whether the swap is made can be what is not known yet.
+    let settled = resolve(files, table);
+    let rewritten = settled.and_then(|()| {
+        if !schema::is_narrower(columns, &table.columns) {
+            return Ok(None);
+        }
+        let leave = Leave {
+            stopping: CancellationToken::new(),
+            version: table.snapshot.version,
+            entry: table.snapshot.entry,
+        };
+        rewrite_as(Origin::Source, files, &adds, &table.columns, u64::MAX, &leave).map(Some)
+    });
+    match rewritten {
+        Ok(None) => Ok(adds),
+        Ok(Some(wide)) => {
+            delete_files(files, &adds);
+            Ok(wide)
+        }
+        Err(error) => {
+            delete_files(files, &adds);
             Err(error)
         }
     }

@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use stream_spec::types::Field;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::committer::{Asked, Request};
 use super::conform::{Surplus, conform_batch};
 use super::log::actions::Add;
+use super::narrow::{NarrowError, narrow_batch};
 use super::open_tables::Claim;
 use super::store::table_files::TableFiles;
-use super::write::DataFileWriter;
+use super::write::{DataFileWriter, Origin};
 use super::{Append, Switch, TableError, TableState, schema};
 use crate::failpoint::{self, Point};
 
@@ -64,13 +66,14 @@ impl TableHandle {
         if append.positions.is_empty() && rows > 0 {
             return Err(self.files.internal(format!("an append of {rows} rows has no positions")));
         }
-        let files = if rows == 0 {
-            Vec::new()
+        let (files, columns) = if rows == 0 {
+            (Vec::new(), Vec::new())
         } else {
             self.encode(append.batches).await?
         };
         self.ask(Request::Append {
             files,
+            columns,
             positions: append.positions,
         })
         .await
@@ -95,9 +98,14 @@ impl TableHandle {
         }
     }
 
-    async fn encode(&self, batches: Vec<RecordBatch>) -> Result<Vec<Add>, TableError> {
+    /// Writes rows to files; returns them with the columns that they have.
+    async fn encode(&self, batches: Vec<RecordBatch>) -> Result<(Vec<Add>, Vec<Field>), TableError> {
         let files = self.files.clone();
-        let columns = self.state.borrow().columns.clone();
+        let (columns, widening) = {
+            let state = self.state.borrow();
+            (state.columns.clone(), state.widening.clone())
+        };
+        let stored = widening.map_or_else(|| columns.clone(), |widening| widening.stored_columns);
         let target = self.target_file_bytes;
         // Held by the work and not by whoever waits for it: where a disk hangs, the table is opened again, and rows are encoded
         // again, only after this has ended.
@@ -106,18 +114,23 @@ impl TableHandle {
             let _claim = claim;
             let at = |point| failpoint::pass(point).map_err(|error| files.failed("writing rows", error));
             at(Point::AppendBeforeFile)?;
-            let schema = schema::arrow_schema(&columns);
-            let mut writer = DataFileWriter::new(&files, &columns, Arc::clone(&schema), target, true);
+            let (schema, stored_schema) = (schema::arrow_schema(&columns), schema::arrow_schema(&stored));
+            let mut writer = DataFileWriter::new(&files, &stored, Arc::clone(&stored_schema), target, Origin::Source);
             // One after the other, so that each is freed as soon as it is encoded.
-            for batch in batches {
+            for (number, batch) in batches.into_iter().enumerate() {
                 let rows = conform_batch(&batch, &schema, Surplus::Refused)
                     .map_err(|error| files.internal(format!("rows do not fit the table: {error}")))?;
                 drop(batch);
+                let rows = if columns == stored {
+                    rows
+                } else {
+                    narrow_batch(&rows, &stored_schema).map_err(|error| still_narrow(&files, number, error))?
+                };
                 writer.write(&rows)?;
             }
             let adds = writer.finish()?;
             at(Point::AppendAfterFile)?;
-            Ok(adds)
+            Ok((adds, stored))
         };
         let broke_off = |error| self.files.internal(format!("writing rows broke off: {error}"));
         tokio::task::spawn_blocking(work).await.map_err(broke_off)?
@@ -128,5 +141,17 @@ impl TableHandle {
         let ended = || self.files.internal("its committer has ended");
         self.requests.send((request, reply)).await.map_err(|_| ended())?;
         answer.await.map_err(|_| ended())?
+    }
+}
+
+fn still_narrow(files: &TableFiles, batch: usize, error: NarrowError) -> TableError {
+    match error {
+        NarrowError::TooLarge { path, rows } => TableError::StillNarrow {
+            table: files.table().to_owned(),
+            column: path,
+            batch,
+            rows,
+        },
+        error @ NarrowError::Arrow { .. } => files.internal(format!("rows do not fit the table's files: {error}")),
     }
 }

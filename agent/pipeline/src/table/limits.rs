@@ -91,6 +91,13 @@ pub(super) const COPIED_GROUP_BYTES_MIN: i64 = 4 * 1024 * 1024;
 /// Files that one compaction copies row groups of: all of them are open at once. Twice what makes a compaction due.
 pub(super) const COPIED_FILES_MAX: usize = 128;
 
+/// Files that are rewritten at once to widen their columns, and that the committer rewrites at most while appends wait; it takes
+/// half a full file of bytes at most besides, a second's work or so.
+pub(super) const WIDENED_FILES_AT_ONCE: usize = 128;
+
+/// Times in a row that a swap of widened files is begun anew because another writer was faster; then care looks again.
+pub(super) const SWAP_ATTEMPTS_MAX: usize = 4;
+
 /// Memory of a file that is being written: a row group, and the page of each column that is being made.
 pub const FILE_MEMORY: usize = 2 * ROW_GROUP_BYTES;
 

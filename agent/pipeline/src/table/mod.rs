@@ -4,7 +4,7 @@
 //! rest of the package sees. The outcome of a commit is decided by reading the log, never by an error text.
 //!
 //! `store/` knows files, `log/` the Delta log's texts and checkpoints, `committer` the compare-and-swap, `care/` keeps a
-//! table healthy, `warehouse` finds, creates and trashes tables, `warehouse_mark` tells
+//! table healthy, `widening` makes BIGINT of INT columns, `warehouse` finds, creates and trashes tables, `warehouse_mark` tells
 //! a warehouse that is away from one whose tables are. Nothing here knows a broker or a message.
 
 use std::collections::BTreeMap;
@@ -32,6 +32,7 @@ mod handle;
 mod limits;
 mod log;
 mod losses;
+mod narrow;
 mod open_tables;
 mod positions;
 mod properties;
@@ -47,6 +48,7 @@ mod trash;
 mod warehouse;
 mod warehouse_lock;
 mod warehouse_mark;
+mod widening;
 mod write;
 
 pub use handle::TableHandle;
@@ -88,8 +90,10 @@ pub struct TableState {
     pub version: i64,
     /// Generation in force (`featurestore.generation`).
     pub generation: u64,
-    /// Columns, by the table's own schema.
+    /// Columns, by the table's own schema; one that is being widened is BIGINT here.
     pub columns: Vec<Field>,
+    /// What there is to say while INT columns become BIGINT.
+    pub widening: Option<WideningState>,
     /// Position of every partition.
     pub positions: Positions,
     /// Source identity in the properties.
@@ -102,10 +106,28 @@ pub struct TableState {
     pub created_ms: i64,
 }
 
+/// INT columns become BIGINT: values are taken as BIGINT already, and the table's files have INT until all of them are rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WideningState {
+    /// Columns as the files have them.
+    pub stored_columns: Vec<Field>,
+    /// Why it does not get on.
+    pub trouble: Option<String>,
+}
+
 impl TableState {
     /// Refuses, as altered, a table that lacks one of these columns or nested fields, or has it with another type.
     pub fn expect_columns(&self, name: &TableName, expected: &[Field]) -> Result<(), TableError> {
         schema::expect_fields(&self.columns, expected).map_err(|what| TableError::Altered {
+            table: name.to_string(),
+            what,
+        })
+    }
+
+    /// Refuses, as altered, a table that lacks one of the columns or nested fields that it had, or has it with another type. INT
+    /// may have become BIGINT since.
+    pub fn expect_kept_columns(&self, name: &TableName, earlier: &[Field]) -> Result<(), TableError> {
+        schema::expect_kept_fields(&self.columns, earlier).map_err(|what| TableError::Altered {
             table: name.to_string(),
             what,
         })
@@ -188,6 +210,18 @@ pub enum TableError {
         /// Process, host and time, as the holder wrote them.
         holder: String,
     },
+    /// Values need a column that is being widened. Nothing of the rows is in the table; they can come once it is.
+    #[error("column `{column}` of table `{table}` is INT until its files are rewritten, and values that need BIGINT wait for that")]
+    StillNarrow {
+        /// Table name.
+        table: String,
+        /// Path of the column.
+        column: String,
+        /// Which batch of the append has them.
+        batch: usize,
+        /// Which of its rows have them.
+        rows: Vec<usize>,
+    },
     /// The storage failed.
     #[error("{action} failed for table `{table}` at {location}: {source}{}", remedy::of(.source.as_ref()))]
     Storage {
@@ -215,7 +249,7 @@ impl TableError {
     /// Whether trying again can help.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Storage { .. } | Self::InUse { .. } => Retry::Later,
+            Self::Storage { .. } | Self::InUse { .. } | Self::StillNarrow { .. } => Retry::Later,
             _ => Retry::No,
         }
     }

@@ -6,11 +6,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::SourceIdentity;
+use super::schema::Places;
 
 const STREAM_UID: &str = "featurestore.stream_uid";
 const GENERATION: &str = "featurestore.generation";
 const CLUSTER_ID: &str = "featurestore.cluster_id";
 const TOPIC_IDS: &str = "featurestore.topic_ids";
+/// INT columns whose values are decoded as BIGINT and whose files are being rewritten; not there when there are none.
+const WIDENING: &str = "featurestore.widening";
 
 /// Drops transactions, and with them positions, at a checkpoint.
 const TXN_RETENTION: &str = "delta.setTransactionRetentionDuration";
@@ -41,6 +44,24 @@ pub(super) fn set(properties: &mut BTreeMap<String, String>, generation: u64, so
     // A map of texts always has a JSON form.
     let topic_ids = serde_json::to_string(&source.topic_ids).unwrap_or_default();
     properties.insert(TOPIC_IDS.to_owned(), topic_ids);
+}
+
+/// Names the INT columns that are to become BIGINT.
+pub(super) fn set_widening(properties: &mut BTreeMap<String, String>, places: &Places) {
+    if places.is_empty() {
+        properties.remove(WIDENING);
+    } else {
+        // Lists of texts always have a JSON form.
+        properties.insert(WIDENING.to_owned(), serde_json::to_string(places).unwrap_or_default());
+    }
+}
+
+/// The INT columns that are to become BIGINT; the error says what is wrong.
+pub(super) fn widening(properties: &BTreeMap<String, String>) -> Result<Places, String> {
+    match properties.get(WIDENING) {
+        None => Ok(Places::new()),
+        Some(text) => serde_json::from_str(text).map_err(|_| format!("its property `{WIDENING}` is `{text}`")),
+    }
 }
 
 /// The uid of the stream that created the table, if a stream did.
@@ -104,6 +125,25 @@ mod tests {
             properties.get("delta.logRetentionDuration").map(String::as_str),
             Some("interval 60 seconds")
         );
+    }
+
+    #[test]
+    fn columns_that_are_being_widened_come_back_and_go() {
+        let places = Places::from([
+            vec!["value".to_owned(), "a.b".to_owned()],
+            vec!["value".to_owned(), "l".to_owned(), "element".to_owned()],
+        ]);
+        let mut properties = BTreeMap::new();
+        set_widening(&mut properties, &places);
+        assert_eq!(
+            properties.get(WIDENING).map(String::as_str),
+            Some(r#"[["value","a.b"],["value","l","element"]]"#)
+        );
+        assert_eq!(widening(&properties), Ok(places));
+        set_widening(&mut properties, &Places::new());
+        assert_eq!((widening(&properties), properties.len()), (Ok(Places::new()), 0));
+        let error = widening(&BTreeMap::from([(WIDENING.to_owned(), "value.id".to_owned())])).unwrap_err();
+        assert!(error.contains("`value.id`"), "{error}");
     }
 
     #[test]

@@ -11,7 +11,8 @@ use super::log::actions::{Action, Metadata};
 use super::log::replay::{CheckpointSize, Snapshot, read_snapshot};
 use super::store::FileFacts;
 use super::store::table_files::TableFiles;
-use super::{Loss, SourceIdentity, TableError, TableState, losses, positions, properties, protocol, schema};
+use super::widening::Widening;
+use super::{Loss, SourceIdentity, TableError, TableState, WideningState, losses, positions, properties, protocol, schema};
 use crate::position::Positions;
 
 /// A table of ours, as of its last version that was read.
@@ -21,7 +22,7 @@ pub(super) struct LoadedTable {
     pub uid: String,
     /// What the log says. Its transactions are folded into `positions` and not kept up to date.
     pub snapshot: Snapshot,
-    /// Columns of the schema in force.
+    /// Columns of the schema in force, which its files have.
     pub columns: Vec<Field>,
     /// The same for batches and files.
     pub arrow: SchemaRef,
@@ -33,6 +34,8 @@ pub(super) struct LoadedTable {
     pub source: SourceIdentity,
     /// Losses in the properties, oldest first.
     pub losses: Vec<Loss>,
+    /// Which of those columns become BIGINT, and how far that is.
+    pub widening: Widening,
     /// A commit of ours of which nobody knows whether it is in the log.
     pub unresolved: Option<Unresolved>,
     /// Commits of other writers by which rows are in the table twice, until they are undone.
@@ -67,6 +70,7 @@ impl LoadedTable {
         protocol::expect_writable(&snapshot.protocol)?;
         let columns = writable_columns(&snapshot.metadata)?;
         let (generation, source) = properties::read(&snapshot.metadata.configuration)?;
+        let widening = Widening::of(properties::widening(&snapshot.metadata.configuration)?);
         let losses = losses::read(&snapshot.metadata.configuration);
         let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
         let arrow = schema::arrow_schema(&columns);
@@ -81,18 +85,29 @@ impl LoadedTable {
             generation,
             source,
             losses,
+            widening,
             unresolved: None,
             doubled: Vec::new(),
             files_stale: false,
         })
     }
 
+    /// Columns once those that become BIGINT are.
+    pub(super) fn widened_columns(&self) -> Vec<Field> {
+        schema::widened(&self.columns, &self.widening.places)
+    }
+
     /// What the rest of the package may know.
     pub(super) fn public(&self) -> TableState {
+        let widening = (!self.widening.places.is_empty()).then(|| WideningState {
+            stored_columns: self.columns.clone(),
+            trouble: self.widening.trouble.clone(),
+        });
         TableState {
+            widening,
             version: self.snapshot.version,
             generation: self.generation,
-            columns: self.columns.clone(),
+            columns: self.widened_columns(),
             positions: self.positions.clone(),
             source: self.source.clone(),
             losses: self.losses.clone(),
@@ -158,6 +173,7 @@ impl LoadedTable {
             self.arrow = schema::arrow_schema(&self.columns);
             (self.generation, self.source) = properties::read(&metadata.configuration)?;
             self.losses = losses::read(&metadata.configuration);
+            self.widening.follow(properties::widening(&metadata.configuration)?);
             self.snapshot.metadata = metadata.clone();
         }
         Ok(())

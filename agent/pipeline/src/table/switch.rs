@@ -4,7 +4,7 @@
 
 use super::commit::{Commit, Operation, commit};
 use super::log::actions::{Action, Metadata};
-use super::schema::GrowthError;
+use super::schema::{GrowthError, Ints};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
 use super::{Loss, Switch, TableError, clock, losses, positions, properties, protocol, schema};
@@ -41,12 +41,24 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
         )));
     }
     let old = &table.snapshot.metadata;
-    let grown = schema::grow(&old.schema_string, &switch.columns).map_err(|error| refused(files, error))?;
+    // Without files there is nothing to rewrite.
+    let is_empty = table.snapshot.totals.files == 0 && !table.files_stale;
+    let ints = if is_empty { Ints::Widened } else { Ints::Named };
+    let mut wanted = switch.columns.clone();
+    if is_empty && !table.widening.places.is_empty() {
+        wanted.extend(table.widened_columns());
+    }
+    let grown = schema::grow(&old.schema_string, &wanted, ints).map_err(|error| refused(files, error))?;
     let mut metadata = Metadata {
-        schema_string: grown.unwrap_or_else(|| old.schema_string.clone()),
+        schema_string: grown.text.unwrap_or_else(|| old.schema_string.clone()),
         ..old.clone()
     };
     properties::set(&mut metadata.configuration, switch.generation, &switch.source);
+    let mut narrow = grown.narrow;
+    if !is_empty {
+        narrow.extend(table.widening.places.iter().cloned());
+    }
+    properties::set_widening(&mut metadata.configuration, &narrow);
     losses::add(&mut metadata.configuration, &table.losses, &new_losses(table, &switch.losses));
     let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
     schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
@@ -84,12 +96,6 @@ fn new_losses(table: &LoadedTable, losses: &[Loss]) -> Vec<Loss> {
 
 fn refused(files: &TableFiles, error: GrowthError) -> TableError {
     match error {
-        GrowthError::Widening(path) => TableError::Unsupported {
-            message: format!(
-                "column `{path}` of table `{}` is INT and this agent cannot make it BIGINT yet; keep it an integer, or make a new stream",
-                files.table()
-            ),
-        },
         GrowthError::Type(what) => TableError::Unsupported {
             message: format!("table `{}` cannot take the new columns: {what}; make a new stream", files.table()),
         },

@@ -19,10 +19,30 @@ use super::{TableError, clock};
 
 /// How the names of our data files begin: only such files can be orphans of ours.
 pub(super) const DATA_FILE_PREFIX: &str = "fs-";
-/// What follows if compaction wrote them.
-const COMPACTED_INFIX: &str = "compacted-";
+/// How those begin that compaction wrote.
+const COMPACTED_FILE_PREFIX: &str = "fs-compacted-";
+/// How those begin that the widening of columns wrote.
+pub(super) const WIDENED_FILE_PREFIX: &str = "fs-widened-";
 /// How they end.
 pub(super) const DATA_FILE_SUFFIX: &str = ".parquet";
+
+/// Whose rows a data file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// New ones.
+    Source,
+    /// Those of small files.
+    Compaction,
+    /// Those of files whose INT columns become BIGINT.
+    Widening,
+}
+
+impl Origin {
+    /// Whether its rows come into the table with it; else they only move.
+    fn is_change(self) -> bool {
+        self == Self::Source
+    }
+}
 
 /// Writes batches of one schema to files of about the target size.
 pub(super) struct DataFileWriter<'a> {
@@ -30,7 +50,7 @@ pub(super) struct DataFileWriter<'a> {
     columns: &'a [Field],
     schema: SchemaRef,
     target_bytes: u64,
-    data_change: bool,
+    origin: Origin,
     open: Option<OpenFile>,
     finished: Vec<Add>,
 }
@@ -72,10 +92,14 @@ fn finished_twice() -> io::Error {
     io::Error::other("a finished file was written to")
 }
 
-/// The name of a new data file; it says whether its rows were in the table before.
-pub(super) fn new_name(data_change: bool) -> String {
-    let kind = if data_change { "" } else { COMPACTED_INFIX };
-    format!("{DATA_FILE_PREFIX}{kind}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4())
+/// The name of a new data file; it says where its rows come from.
+pub(super) fn new_name(origin: Origin) -> String {
+    let prefix = match origin {
+        Origin::Source => DATA_FILE_PREFIX,
+        Origin::Compaction => COMPACTED_FILE_PREFIX,
+        Origin::Widening => WIDENED_FILE_PREFIX,
+    };
+    format!("{prefix}{}{DATA_FILE_SUFFIX}", uuid::Uuid::new_v4())
 }
 
 impl Write for Output {
@@ -89,14 +113,14 @@ impl Write for Output {
 }
 
 impl<'a> DataFileWriter<'a> {
-    /// A writer for a table's columns; `data_change` is false where rows only move.
-    pub(super) fn new(files: &'a TableFiles, columns: &'a [Field], schema: SchemaRef, target_bytes: u64, data_change: bool) -> Self {
+    /// A writer for a table's columns.
+    pub(super) fn new(files: &'a TableFiles, columns: &'a [Field], schema: SchemaRef, target_bytes: u64, origin: Origin) -> Self {
         Self {
             files,
             columns,
             schema,
             target_bytes,
-            data_change,
+            origin,
             open: None,
             finished: Vec::new(),
         }
@@ -134,7 +158,7 @@ impl<'a> DataFileWriter<'a> {
     }
 
     fn open_file(&self, first: &RecordBatch) -> Result<OpenFile, TableError> {
-        let name = new_name(self.data_change);
+        let name = new_name(self.origin);
         let file = self.files.create(&name)?;
         // Arrow's own schema is left out: readers of Delta tables go by the table's.
         let options = ArrowWriterOptions::new()
@@ -159,7 +183,7 @@ impl<'a> DataFileWriter<'a> {
         let finished = open
             .writer
             .sync()
-            .and_then(|()| open.writer.inner_mut().finish_as(open.name, stats, self.data_change));
+            .and_then(|()| open.writer.inner_mut().finish_as(open.name, stats, self.origin.is_change()));
         finished.map_err(|error| self.files.failed("writing rows", error))
     }
 }

@@ -66,7 +66,7 @@ impl StreamService {
         let table = &record.declared.spec.ingestion.destination;
         let expected = observed.table.as_ref().map(|table| table.columns.as_slice()).unwrap_or_default();
         let looked = tokio::time::timeout(TABLE_PROBE_WAIT, self.services.engine.table_state(table, &record.uid)).await;
-        let is_known = match looked.map(|state| state.and_then(|state| state.expect_columns(table, expected))) {
+        let is_known = match looked.map(|state| state.and_then(|state| state.expect_kept_columns(table, expected))) {
             Ok(Ok(())) => observed.state == StreamState::TableAltered || !table_is_missing(&record),
             Ok(Err(TableError::Gone { .. })) => table_is_missing(&record),
             Ok(Err(TableError::Altered { .. })) => observed.state == StreamState::TableAltered,

@@ -75,7 +75,7 @@ impl StreamService {
         let state = engine
             .table_state(table, &record.uid)
             .await
-            .and_then(|state| state.expect_columns(table, expected));
+            .and_then(|state| state.expect_kept_columns(table, expected));
         match state {
             Ok(()) => Ok(()),
             Err(error @ TableError::Gone { .. }) => {

@@ -21,7 +21,7 @@ use crate::table::log::actions::{Action, Add, Remove};
 use crate::table::small_files::SmallFile;
 use crate::table::state::LoadedTable;
 use crate::table::store::table_files::{Leave, ParquetSource, TableFiles};
-use crate::table::write::{DataFileWriter, delete_files};
+use crate::table::write::{DataFileWriter, Origin, delete_files};
 use crate::table::{TableError, clock, data_path, schema};
 
 /// Files to put together, and the columns to write them with.
@@ -69,7 +69,7 @@ impl Compaction {
             &self.columns,
             Arc::clone(&arrow),
             self.target_file_bytes.saturating_mul(2),
-            false,
+            Origin::Compaction,
         );
         for input in &self.inputs {
             match copy_rows(files, input, &arrow, &mut writer, leave)? {
@@ -212,7 +212,7 @@ fn left_alone(files: &TableFiles, input: &SmallFile, why: &dyn std::fmt::Display
 }
 
 /// A reader and the number of its rows.
-fn reader(source: ParquetSource) -> Result<(ParquetRecordBatchReader, i64), ParquetError> {
+pub(super) fn reader(source: ParquetSource) -> Result<(ParquetRecordBatchReader, i64), ParquetError> {
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let mut metadata = ArrowReaderMetadata::load(&source, options.clone())?;
     if let Some(schema) = int96_as_microseconds(&metadata) {

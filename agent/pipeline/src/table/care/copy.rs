@@ -22,7 +22,7 @@ use crate::table::log::actions::Add;
 use crate::table::small_files::SmallFile;
 use crate::table::statistics::{NotANumber, statistics_text};
 use crate::table::store::table_files::{Leave, ParquetSource, TableFiles};
-use crate::table::write::{DATA_FILE_PREFIX, Output, delete_files, new_name};
+use crate::table::write::{DATA_FILE_PREFIX, Origin, Output, delete_files, new_name};
 
 /// A file of ours whose row groups can be copied.
 struct Input {
@@ -142,7 +142,7 @@ impl Copy<'_> {
     }
 
     fn open_file(&self) -> Result<Result<Open, ParquetError>, TableError> {
-        let name = new_name(false);
+        let name = new_name(Origin::Compaction);
         let file = Output::new(self.files.create(&name)?);
         let properties = Arc::new(WriterProperties::default());
         Ok(

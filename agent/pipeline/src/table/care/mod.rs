@@ -1,12 +1,13 @@
 //! Care of a table: what keeps its age from costing latency, memory or disk.
 //!
-//! A job reads the log and writes files; it makes no commit. Compaction hands its files to the committer. Invariant: a job may
+//! A job reads the log and writes files; it makes no commit. Compaction and widening hand their files to the committer. Invariant: a job may
 //! break off anywhere and run again.
 
 pub(super) mod compaction;
 mod copy;
 pub(super) mod schedule;
 pub(super) mod sweep;
+pub(super) mod widen;
 
 use std::time::Duration;
 
@@ -19,16 +20,24 @@ use super::state::LoadedTable;
 use super::store::table_files::{Leave, TableFiles};
 use super::{TableCareSettings, TableError};
 use compaction::Compaction;
+use widen::{Widen, WideningStep};
 
 /// Work that is due, with all it needs.
 #[derive(Debug)]
 pub(super) enum CareJob {
     /// Write the checkpoint of this version.
     Checkpoint { version: i64, history: Duration },
+    /// Rewrite files whose INT columns become BIGINT.
+    Widen(Widen),
     /// Put small files together.
     Compact(Compaction),
     /// Delete what is expired or orphaned.
-    Sweep { history: Duration },
+    Sweep {
+        /// How far back versions stay readable.
+        history: Duration,
+        /// Columns are being widened.
+        widening: bool,
+    },
 }
 
 /// Kinds of care, the most urgent first.
@@ -36,6 +45,8 @@ pub(super) enum CareJob {
 pub(super) enum CareKind {
     /// Checkpoints keep opening cheap.
     Checkpoint,
+    /// Widening lets values through that wait.
+    Widen,
     /// Compaction keeps reading cheap.
     Compact,
     /// Sweeps keep the disk free.
@@ -49,6 +60,8 @@ pub(super) enum CareResult {
     Checkpointed(CheckpointSize),
     /// The files `outputs` hold the rows of `inputs`; a commit must say so.
     Compacted { inputs: Vec<SmallFile>, outputs: Vec<Add> },
+    /// Files are rewritten, or little is left.
+    Widened(WideningStep),
     /// Files that could not be compacted, whatever the others are like: the next compaction goes on without them.
     Unreadable(Vec<(SmallFile, TableError)>),
     /// What was expired is gone.
@@ -72,6 +85,10 @@ impl CareJob {
                 history: settings.history,
             });
         }
+        // It puts small files together besides, so compaction can wait for it.
+        if sound && allowed(CareKind::Widen) && !table.widening.places.is_empty() {
+            return Some(Self::Widen(Widen::of(table, settings.target_file_bytes)));
+        }
         if sound
             && allowed(CareKind::Compact)
             && !table.files_stale
@@ -84,13 +101,17 @@ impl CareJob {
                 target_file_bytes: settings.target_file_bytes,
             }));
         }
-        allowed(CareKind::Sweep).then_some(Self::Sweep { history: settings.history })
+        allowed(CareKind::Sweep).then_some(Self::Sweep {
+            history: settings.history,
+            widening: !table.widening.places.is_empty(),
+        })
     }
 
     /// What kind it is.
     pub(super) fn kind(&self) -> CareKind {
         match self {
             Self::Checkpoint { .. } => CareKind::Checkpoint,
+            Self::Widen(_) => CareKind::Widen,
             Self::Compact(_) => CareKind::Compact,
             Self::Sweep { .. } => CareKind::Sweep,
         }
@@ -103,8 +124,9 @@ impl CareJob {
             Self::Checkpoint { version, history } => {
                 write_checkpoint(files, version, before(now_ms, history), leave).map(CareResult::Checkpointed)
             }
+            Self::Widen(step) => step.run(files, leave),
             Self::Compact(compaction) => compaction.run(files, leave),
-            Self::Sweep { history } => sweep::sweep(files, now_ms, history, leave).map(|()| CareResult::Swept),
+            Self::Sweep { history, widening } => sweep::sweep(files, now_ms, history, widening, leave).map(|()| CareResult::Swept),
         };
         match result {
             Ok(result) => result,

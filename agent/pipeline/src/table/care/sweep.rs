@@ -18,14 +18,14 @@ use crate::table::log::entry_path;
 use crate::table::log::replay::{find_start, read_tail};
 use crate::table::store::TEMPORARY_SUFFIX;
 use crate::table::store::table_files::{LOG_FOLDER, Leave, TableFiles};
-use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX};
+use crate::table::write::{DATA_FILE_PREFIX, DATA_FILE_SUFFIX, WIDENED_FILE_PREFIX};
 
-/// Sweeps a table.
-pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, leave: &Leave) -> Result<(), TableError> {
+/// Sweeps a table. What a widening that is under way has written is named by no commit yet, and stays.
+pub(super) fn sweep(files: &TableFiles, now_ms: i64, history: Duration, widening: bool, leave: &Leave) -> Result<(), TableError> {
     sweep_log(files, now_ms, history, leave)?;
     sweep_temporary(files, LOG_FOLDER, now_ms, leave)?;
     sweep_temporary(files, "", now_ms, leave)?;
-    sweep_orphans(files, now_ms, leave)
+    sweep_orphans(files, now_ms, widening, leave)
 }
 
 /// Deletes entries and checkpoints that no version within the history needs.
@@ -119,16 +119,35 @@ fn sweep_temporary(files: &TableFiles, folder: &str, now_ms: i64, leave: &Leave)
 
 /// Deletes data files of ours that no commit names. Files are known by eight bytes of their name's hash; two names with one
 /// hash keep an orphan alive, never the other way round. A file that is committed while this runs is too young to be touched.
-pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, leave: &Leave) -> Result<(), TableError> {
+pub(in crate::table) fn sweep_orphans(files: &TableFiles, now_ms: i64, widening: bool, leave: &Leave) -> Result<(), TableError> {
+    let unnamed = unnamed_files(files, DATA_FILE_PREFIX, leave)?;
+    let orphans = unnamed.iter().filter(|name| !(widening && name.starts_with(WIDENED_FILE_PREFIX)));
+    orphans
+        .into_iter()
+        .try_for_each(|name| delete_unless_young(files, name, now_ms, leave))
+}
+
+/// Deletes data files of ours, with names that begin so, that no commit names, however young: nobody may be writing such files.
+pub(super) fn sweep_unnamed(files: &TableFiles, prefix: &str, leave: &Leave) -> Result<(), TableError> {
+    for name in unnamed_files(files, prefix, leave)? {
+        files.expect_wanted(leave)?;
+        files.pass(Point::OrphanBeforeDelete)?;
+        files.delete(&name)?;
+        files.pass(Point::OrphanAfterDelete)?;
+    }
+    Ok(())
+}
+
+fn unnamed_files(files: &TableFiles, prefix: &str, leave: &Leave) -> Result<Vec<String>, TableError> {
     let named = named_files(files, leave)?;
     let mut unnamed = Vec::new();
     files.list("", &mut |listed| {
-        let ours = listed.name.starts_with(DATA_FILE_PREFIX) && listed.name.ends_with(DATA_FILE_SUFFIX);
+        let ours = listed.name.starts_with(prefix) && listed.name.ends_with(DATA_FILE_SUFFIX);
         if ours && !listed.folder && !named.contains(&hash(listed.name)) {
             unnamed.push(listed.name.to_owned());
         }
     })?;
-    unnamed.iter().try_for_each(|name| delete_unless_young(files, name, now_ms, leave))
+    Ok(unnamed)
 }
 
 /// Hashes of all names that the log knows: live files and removals that are kept.

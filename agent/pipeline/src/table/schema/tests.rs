@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use stream_spec::types::{DataType, Field};
 
+use super::growth::Growth;
 use super::*;
 
 fn all_types() -> Vec<Field> {
@@ -106,7 +107,7 @@ fn growth_appends_at_every_depth_and_keeps_what_others_wrote() {
             ),
         ]),
     )];
-    let grown = grow(&text.to_string(), &wanted).unwrap().unwrap();
+    let grown = grow(&text.to_string(), &wanted, Ints::Named).unwrap().text.unwrap();
     let items = DataType::Array(Box::new(struct_of(vec![
         Field::new("p", DataType::Double),
         Field::new("q", DataType::Int),
@@ -126,18 +127,23 @@ fn growth_appends_at_every_depth_and_keeps_what_others_wrote() {
     assert_eq!(parse(&grown), Ok(expected));
     let grown_value: Value = serde_json::from_str(&grown).unwrap();
     assert_eq!(grown_value["fields"][1]["metadata"]["comment"], "where it came from");
-    assert_eq!(grow(&grown, &wanted), Ok(None));
+    assert_eq!(grow(&grown, &wanted, Ints::Named).unwrap().text, None);
 }
 
 #[test]
-fn growth_refuses_other_types_and_tells_widening_apart() {
+fn growth_refuses_other_types_and_names_what_is_to_be_widened() {
     let text = schema_text(&[Field::new(
         "v",
         struct_of(vec![Field::new("n", DataType::Int), Field::new("big", DataType::BigInt)]),
     )]);
-    let want = |name: &str, data_type: DataType| grow(&text, &[Field::new("v", struct_of(vec![Field::new(name, data_type)]))]);
-    assert_eq!(want("n", DataType::BigInt), Err(GrowthError::Widening("v.n".into())));
-    assert_eq!(want("big", DataType::Int), Ok(None));
+    let want = |name: &str, data_type: DataType| grow(&text, &[Field::new("v", struct_of(vec![Field::new(name, data_type)]))], Ints::Named);
+    let narrow = Places::from([vec!["v".to_owned(), "n".to_owned()]]);
+    assert_eq!(want("n", DataType::BigInt), Ok(Growth { text: None, narrow }));
+    let same = Growth {
+        text: None,
+        narrow: Places::new(),
+    };
+    assert_eq!(want("big", DataType::Int), Ok(same));
     assert_eq!(
         want("n", DataType::String),
         Err(GrowthError::Type("column `v.n` is INT and cannot become STRING".into()))
@@ -180,4 +186,27 @@ fn what_no_table_can_have_is_refused() {
         assert!(error.contains(expected), "{error}");
     }
     assert_eq!(expect_storable(&all_types()), Ok(()));
+}
+
+#[test]
+fn ints_are_widened_at_any_depth_in_the_text_and_in_the_columns() {
+    let columns = |int: &DataType| {
+        let deep = struct_of(vec![
+            Field::new("element", int.clone()),
+            Field::new("as_it_is", DataType::Int),
+            Field::new("l", DataType::Array(Box::new(struct_of(vec![Field::new("n", int.clone())])))),
+            Field::new("m", DataType::Map(Box::new(DataType::String), Box::new(int.clone()))),
+        ]);
+        vec![Field::new("a.b", int.clone()), Field::new("v", deep)]
+    };
+    let (narrow, wide) = (columns(&DataType::Int), columns(&DataType::BigInt));
+    let text = schema_text(&narrow);
+    let named = grow(&text, &wide, Ints::Named).unwrap();
+    assert_eq!((named.text, named.narrow.len()), (None, 4));
+    assert_eq!(widened(&narrow, &named.narrow), wide);
+    let grown = grow(&text, &wide, Ints::Widened).unwrap();
+    assert_eq!((parse(&grown.text.unwrap()), grown.narrow.len()), (Ok(wide.clone()), 0));
+    assert!(is_narrower(&narrow, &wide) && !is_narrower(&wide, &narrow));
+    assert_eq!(expect_kept_fields(&wide, &narrow), Ok(()));
+    assert!(expect_fields(&wide, &narrow).is_err() && expect_kept_fields(&narrow, &wide).is_err());
 }

@@ -60,7 +60,7 @@ impl Lab {
     }
 
     pub(super) fn sweep_orphans(&self, now_ms: i64) {
-        sweep_orphans(&self.files(), now_ms, &self.leave()).unwrap();
+        sweep_orphans(&self.files(), now_ms, false, &self.leave()).unwrap();
     }
 
     pub(super) fn checkpoints(&self) -> Vec<i64> {

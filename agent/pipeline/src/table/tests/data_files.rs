@@ -15,7 +15,7 @@ use stream_spec::types::{DataType, Field};
 use super::support::Lab;
 use crate::table::log::actions::Add;
 use crate::table::schema::arrow_schema;
-use crate::table::write::DataFileWriter;
+use crate::table::write::{DataFileWriter, Origin};
 
 /// Writes one file of these columns, in these batches, and gives its action.
 fn write(columns: &[Field], batches: Vec<Vec<ArrayRef>>) -> Add {
@@ -23,7 +23,7 @@ fn write(columns: &[Field], batches: Vec<Vec<ArrayRef>>) -> Add {
     std::fs::create_dir_all(lab.path()).unwrap();
     let files = lab.warehouse.files(&lab.name);
     let schema = arrow_schema(columns);
-    let mut writer = DataFileWriter::new(&files, columns, Arc::clone(&schema), u64::MAX, true);
+    let mut writer = DataFileWriter::new(&files, columns, Arc::clone(&schema), u64::MAX, Origin::Source);
     for batch in batches {
         writer.write(&RecordBatch::try_new(Arc::clone(&schema), batch).unwrap()).unwrap();
     }

@@ -93,6 +93,11 @@ impl FaultyStore {
         gate
     }
 
+    /// Whether the file that was to hang does, or has.
+    pub(super) fn has_hung(&self) -> bool {
+        self.creates_gate.lock().unwrap().is_none()
+    }
+
     pub(super) fn take_locks_away(&self) {
         self.lockless.store(true, Ordering::SeqCst);
     }

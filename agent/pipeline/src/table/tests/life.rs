@@ -182,10 +182,6 @@ async fn a_switch_that_the_table_cannot_take_is_refused_with_the_column() {
     let value = |fields: Vec<Field>| vec![Field::new("value", DataType::Struct(fields))];
     let cases = [
         (
-            switch(2, value(vec![Field::new("id", DataType::BigInt)])),
-            "`value.id` of table `main.shop.orders_raw` is INT",
-        ),
-        (
             switch(2, value(vec![Field::new("note", DataType::Date)])),
             "`value.note` is STRING and cannot become DATE",
         ),

@@ -20,3 +20,5 @@ mod support;
 mod sweeps;
 mod trash;
 mod upkeep;
+mod widening;
+mod widening_races;

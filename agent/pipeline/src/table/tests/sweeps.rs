@@ -99,7 +99,10 @@ async fn a_job_that_began_for_a_table_leaves_the_one_in_its_place_alone() {
     let before = all();
     let history = Duration::from_secs(60 * 60);
     let files = lab.files();
-    for job in [CareJob::Sweep { history }, CareJob::Checkpoint { version: 6, history }] {
+    for job in [
+        CareJob::Sweep { history, widening: false },
+        CareJob::Checkpoint { version: 6, history },
+    ] {
         let kind = job.kind();
         let result = job.run(&files, clock::now_ms(), &leave);
         assert!(
@@ -108,7 +111,7 @@ async fn a_job_that_began_for_a_table_leaves_the_one_in_its_place_alone() {
         );
     }
     assert!(matches!(
-        sweep_orphans(&files, clock::now_ms(), &leave),
+        sweep_orphans(&files, clock::now_ms(), false, &leave),
         Err(TableError::Altered { .. })
     ));
     assert_eq!(all(), before);
@@ -184,6 +187,7 @@ async fn a_checkpoint_that_broke_off_is_no_checkpoint_and_is_swept() {
     assert_eq!(lab.warehouse.read_state(&lab.name, UID).await.unwrap().version, 3);
     let job = CareJob::Sweep {
         history: Duration::from_secs(60),
+        widening: false,
     };
     assert!(matches!(run(&lab, job), CareResult::Swept));
     assert!(!lab.path().join(half).exists());
