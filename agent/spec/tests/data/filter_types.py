@@ -5,7 +5,7 @@
 
 A line: {"expr": SQL}; "refused" and "otherwise", which say why the product refuses what Spark takes or converts otherwise to
 the same effect, stay as they are. Its answer adds "type" and "casts", the conversions of the analysed expression from the outermost
-inwards as [from, to]; or "error", the class of Spark's refusal. ANSI mode (the default), session time zone UTC.
+inwards as [from, to], and the "value" of a literal; or "error", the class of Spark's refusal. ANSI mode (the default), session time zone UTC.
 Needs PyPI `pyspark==4.3.0` and Java 17.
 """
 
@@ -43,15 +43,28 @@ def casts(node):
     return found
 
 
-def answer(spark, expression):
-    from pyspark.errors import PySparkException
+def literal(node):
+    """A literal's value as a text: days, microseconds and months as numbers, bytes in hexadecimal, NULL as none."""
+    if node.getClass().getSimpleName() != "Literal" or node.value() is None:
+        return {}
+    value = node.value()
+    if isinstance(value, (bytes, bytearray)):
+        return {"value": value.hex()}
+    if node.dataType().sql().startswith("DECIMAL"):
+        return {"value": value.toJavaBigDecimal().toPlainString()}
+    return {"value": str(value).lower() if isinstance(value, bool) else str(value)}
 
+
+def answer(spark, expression):
     try:
         plan = spark.sql(f"SELECT {expression} AS x FROM t")._jdf.queryExecution().analyzed()
         node = plan.expressions().apply(0)
-        return {"type": node.dataType().sql(), "casts": casts(node)}
-    except PySparkException as error:
-        return {"error": error.getCondition() or type(error).__name__}
+        if node.getClass().getSimpleName() == "Alias":
+            node = node.child()
+        return {"type": node.dataType().sql(), "casts": casts(node), **literal(node)}
+    except Exception as error:  # some refusals reach Python as Java's own exceptions
+        condition = error.getCondition() if hasattr(error, "getCondition") else None
+        return {"error": condition or type(error).__name__}
 
 
 def main():
