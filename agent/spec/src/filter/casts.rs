@@ -47,7 +47,7 @@ fn converts(given: &DataType, target: &DataType) -> bool {
 /// The type that a CAST names.
 pub(super) fn data_type(sql: &SqlType) -> Result<DataType, Refusal> {
     Ok(match sql {
-        SqlType::Boolean | SqlType::Bool => DataType::Boolean,
+        SqlType::Boolean => DataType::Boolean,
         SqlType::TinyInt(None) => DataType::TinyInt,
         SqlType::SmallInt(None) => DataType::SmallInt,
         SqlType::Int(None) | SqlType::Integer(None) => DataType::Int,

@@ -11,7 +11,7 @@ use sqlparser::tokenizer::{Location, Span};
 use super::constants::string_of;
 use super::expr::{ArithmeticOp, CompareOp, Expr};
 use super::problem::{Problem, Refusal, part_of};
-use super::{casts, coerce, functions, names, operators, span, texts};
+use super::{casts, coerce, functions, names, operators, parse, span, texts};
 use crate::limits::{FILTER_DEPTH_MAX, FILTER_PROBLEMS_MAX};
 use crate::path::ColumnPath;
 use crate::types::Field;
@@ -95,14 +95,12 @@ impl<'a> Checker<'a> {
             Sql::Interval(interval) => self.interval(sql, interval),
             Sql::UnaryOp { op, expr } => self.unary(sql, *op, expr),
             Sql::BinaryOp { left, op, right } => self.binary(sql, left, op, right),
-            Sql::IsNull(inner) => Some(operators::is_null_test(self.operand(inner)?)),
-            Sql::IsNotNull(inner) => Some(operators::not(operators::is_null_test(self.operand(inner)?))),
+            Sql::IsNull(inner) | Sql::IsUnknown(inner) => Some(operators::is_null_test(self.operand(inner)?)),
+            Sql::IsNotNull(inner) | Sql::IsNotUnknown(inner) => Some(operators::not(operators::is_null_test(self.operand(inner)?))),
             Sql::IsTrue(inner) => self.truth(inner, true, false),
             Sql::IsNotTrue(inner) => self.truth(inner, true, true),
             Sql::IsFalse(inner) => self.truth(inner, false, false),
             Sql::IsNotFalse(inner) => self.truth(inner, false, true),
-            Sql::IsUnknown(inner) => Some(operators::is_null_test(self.condition(inner)?)),
-            Sql::IsNotUnknown(inner) => Some(operators::not(operators::is_null_test(self.condition(inner)?))),
             Sql::IsDistinctFrom(left, right) => {
                 let same = self.comparison(sql, CompareOp::NullSafeEqual, left, right)?;
                 Some(operators::not(same))
@@ -154,11 +152,6 @@ impl<'a> Checker<'a> {
             return self.refuse(span::of(sql), refusal);
         }
         self.expression(sql)
-    }
-
-    fn condition(&mut self, sql: &Sql) -> Option<Expr> {
-        let checked = self.operand(sql)?;
-        self.settle(sql, operators::condition(checked))
     }
 
     fn truth(&mut self, inner: &Sql, truth: bool, negated: bool) -> Option<Expr> {
@@ -227,7 +220,7 @@ impl<'a> Checker<'a> {
             BinaryOperator::Multiply => arithmetic(self, ArithmeticOp::Multiply),
             BinaryOperator::Divide => arithmetic(self, ArithmeticOp::Divide),
             BinaryOperator::Modulo => arithmetic(self, ArithmeticOp::Remainder),
-            BinaryOperator::MyIntegerDivide => arithmetic(self, ArithmeticOp::IntegralDivide),
+            BinaryOperator::Custom(name) if name == parse::DIV => arithmetic(self, ArithmeticOp::IntegralDivide),
             other => self.refuse(
                 span::of(sql),
                 Refusal::new(

@@ -15,11 +15,12 @@ pub(super) struct Moment {
     pub(super) zoned: bool,
 }
 
-/// Days since 1970-01-01 of a DATE literal. What follows a whole date and a `T` or a space is of no account.
+/// Days since 1970-01-01 of a DATE literal, within 32 bits. What follows a whole date and a `T` or a space is of no account.
 pub(super) fn date(text: &str) -> Option<i64> {
     let text = text.trim();
     let (days, rest) = leading_date(text)?;
-    (rest.is_empty() || rest.starts_with(['T', ' '])).then_some(days)
+    let whole = rest.is_empty() || rest.starts_with(['T', ' ']);
+    (whole && i32::try_from(days).is_ok()).then_some(days)
 }
 
 /// A TIMESTAMP or TIMESTAMP_NTZ literal.
@@ -59,10 +60,14 @@ fn leading_date(text: &str) -> Option<(i64, &str)> {
     Some((days(year, month, day)?, rest))
 }
 
-/// `10:20`, `10:20:30` or `10:20:30.123456` as microseconds, and what follows.
+/// `10`, `10:20`, `10:20:30` or `10:20:30.123456` as microseconds, and what follows: nothing if it is an hour alone.
 fn time_of_day(text: &str) -> Option<(i64, &str)> {
     let (hour, rest) = number(text, 1, 2)?;
-    let (minute, rest) = number(rest.strip_prefix(':')?, 1, 2)?;
+    let (minute, rest) = match rest.strip_prefix(':') {
+        Some(rest) => number(rest, 1, 2)?,
+        None if rest.is_empty() => (0, rest),
+        None => return None,
+    };
     let (second, rest) = match rest.strip_prefix(':') {
         Some(rest) => number(rest, 1, 2)?,
         None => (0, rest),
@@ -84,7 +89,7 @@ fn fraction_micros(text: &str) -> (i64, &str) {
     (micros.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0')), rest)
 }
 
-/// `Z`, `UTC`, `GMT`, `+01:00`, `UTC+1`; regions need a zone database.
+/// `Z`, `UTC`, `GMT`, `+01:00`, `+0100`, `UTC+1`; regions need a zone database.
 fn offset_seconds(zone: &str) -> Option<i64> {
     let rest = ["UTC", "GMT", "UT", "Z"]
         .iter()
@@ -98,10 +103,15 @@ fn offset_seconds(zone: &str) -> Option<i64> {
         ("-", rest) => (-1, rest),
         _ => return None,
     };
-    let (hours, rest) = number(rest, 1, 2)?;
-    let (minutes, rest) = match rest.strip_prefix(':') {
-        Some(rest) => number(rest, 1, 2)?,
-        None => (0, rest),
+    let (hours, rest) = match rest.len() {
+        // `0130`
+        4 if rest.bytes().all(|digit| digit.is_ascii_digit()) => number(rest.get(..2)?, 2, 2).map(|(hours, _)| (hours, rest.get(2..)))?,
+        _ => number(rest, 1, 2).map(|(hours, rest)| (hours, Some(rest)))?,
+    };
+    let rest = rest?;
+    let (minutes, rest) = match rest.strip_prefix(':').unwrap_or(rest) {
+        "" if rest.is_empty() => (0, rest),
+        minutes => number(minutes, 1, 2)?,
     };
     let valid = rest.is_empty() && minutes < 60 && hours * 60 + minutes <= 18 * 60;
     valid.then_some(sign * (hours * 3600 + minutes * 60))

@@ -116,6 +116,10 @@ const NEAREST: &[(&str, &str)] = &[
     ("isnull", "`x IS NULL`"),
     ("isnotnull", "`x IS NOT NULL`"),
     ("isnan", "`x = CAST('NaN' AS DOUBLE)`"),
+    ("octet_length", "`length(CAST(x AS BINARY))`"),
+    ("concat_ws", "`concat` or `||`"),
+    ("like", "`x LIKE 'pattern'`"),
+    ("ilike", "`x ILIKE 'pattern'`"),
     ("zeroifnull", "`coalesce(x, 0)`"),
     ("nullifzero", "`nullif(x, 0)`"),
 ];

@@ -221,8 +221,11 @@ pub(super) fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr, whole_days: 
     let Some(common) = tightest(&left.ty, &right.ty) else {
         return Err(mismatch(op, &left, &right));
     };
-    if let ExprType::Value(decimal @ DataType::Decimal { precision, scale }) = &common {
-        // The other side is NULL.
+    // One side is NULL. As a dividend it is a DOUBLE beside anything.
+    let null_divided = op == ArithmeticOp::Divide && is_null(&left);
+    if let ExprType::Value(decimal @ DataType::Decimal { precision, scale }) = &common
+        && !null_divided
+    {
         let parts = (*precision, *scale);
         let (left, right) = (cast_to(left, decimal.clone()), cast_to(right, decimal.clone()));
         return Ok(of(op, left, right, decimal_result(op, parts, parts)));

@@ -2,7 +2,7 @@
 //!
 //! A text is bounded before it is parsed: nothing here or in the parser recurses deeper than the limits allow.
 
-use sqlparser::ast::{BinaryOperator, Expr, Interval, Value};
+use sqlparser::ast::{Expr, Interval, Value};
 use sqlparser::dialect::{DatabricksDialect, Dialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -10,6 +10,9 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word
 
 use super::problem::{Problem, part_of};
 use crate::limits::{FILTER_NESTING_MAX, FILTER_PARTS_MAX, FILTER_TEXT_BYTES_MAX};
+
+/// The operator that the parser's tree has for Spark's whole division.
+pub(super) const DIV: &str = "DIV";
 
 /// Parses one expression that takes the whole text.
 pub(super) fn expression(text: &str) -> Result<Expr, Problem> {
@@ -93,8 +96,10 @@ fn tokens(text: &str) -> Result<Vec<TokenWithSpan>, Problem> {
             None => whole.push(token),
         }
     }
+    let mut after_dot = false;
     for token in &mut whole {
-        as_spark_reads_it(text, token)?;
+        as_spark_reads_it(text, token, after_dot)?;
+        after_dot = token.token == Token::Period;
     }
     Ok(whole)
 }
@@ -119,6 +124,9 @@ fn joined(last: &Token, next: &Token) -> Option<Token> {
         (Token::Word(word), Token::DoubleQuotedString(content)) if is_raw_prefix(word) => {
             Some(Token::DoubleQuotedRawStringLiteral(content.clone()))
         }
+        (Token::Word(word), Token::DoubleQuotedString(digits)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("x") => {
+            Some(Token::HexStringLiteral(digits.clone()))
+        }
         _ => None,
     }
 }
@@ -134,8 +142,13 @@ fn is_suffix(word: &str) -> bool {
 }
 
 /// Tokens that this dialect of the parser makes into something else than Spark does.
-fn as_spark_reads_it(text: &str, token: &mut TokenWithSpan) -> Result<(), Problem> {
+fn as_spark_reads_it(text: &str, token: &mut TokenWithSpan, after_dot: bool) -> Result<(), Problem> {
     match &token.token {
+        // An operator, which a name after a dot is not.
+        Token::Word(word) if word.keyword == Keyword::DIV && !after_dot => {
+            token.token = Token::CustomBinaryOperator(DIV.to_owned());
+            Ok(())
+        }
         // `1L` and `1.5D` come as words, because identifiers may start with a digit.
         Token::Word(word) if word.quote_style.is_none() && word.value.starts_with(|first: char| first.is_ascii_digit() || first == '.') => {
             let number = word.value.trim_end_matches(|last: char| last.is_ascii_alphabetic());
@@ -277,6 +290,7 @@ impl Dialect for Spark {
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
         match parser.peek_token_ref().token {
             Token::StringConcat => Some(Ok(self.prec_value(Precedence::PlusMinus))),
+            Token::CustomBinaryOperator(_) => Some(Ok(self.prec_value(Precedence::MulDivModOp))),
             _ => None,
         }
     }
@@ -292,18 +306,6 @@ impl Dialect for Spark {
             return Some(interval(parser));
         }
         None
-    }
-
-    fn parse_infix(&self, parser: &mut Parser, left: &Expr, precedence: u8) -> Option<Result<Expr, ParserError>> {
-        if !parser.parse_keyword(Keyword::DIV) {
-            return None;
-        }
-        let right = parser.parse_subexpr(precedence);
-        Some(right.map(|right| Expr::BinaryOp {
-            left: Box::new(left.clone()),
-            op: BinaryOperator::MyIntegerDivide,
-            right: Box::new(right),
-        }))
     }
 }
 

@@ -4,6 +4,7 @@ use super::coerce::{argument, cast_to, is, is_null, is_string, value_type};
 use super::expr::{Expr, ExprKind, ExprType, Function, Literal};
 use super::functions::{Arguments, of};
 use super::problem::Refusal;
+use crate::regex::{JavaPattern, PatternProblem};
 use crate::types::DataType;
 
 pub(super) fn of_text(args: &mut Arguments<'_>, function: Function, result: DataType) -> Result<Expr, Refusal> {
@@ -93,11 +94,25 @@ fn literal_text(expr: &Expr) -> Option<&str> {
 pub(super) fn regexp_like(text: Expr, pattern: &Expr) -> Result<Expr, Refusal> {
     let ty = text.ty.clone();
     let text = argument(text, &DataType::String).ok_or_else(|| Refusal::new(format!("{ty} is not matched by patterns"), "match a text"))?;
-    if literal_text(pattern).is_none() {
+    let Some(pattern) = literal_text(pattern) else {
         return Err(Refusal::new("the pattern is not a literal", "write the pattern in quotes"));
-    }
-    let _ = text;
-    Err(Refusal::new("regular expressions are not supported yet", "use LIKE"))
+    };
+    let pattern = JavaPattern::parse(pattern).map_err(|problem| {
+        let PatternProblem {
+            construct,
+            place,
+            found,
+            remedy,
+        } = problem;
+        Refusal::new(
+            format!("the pattern's character {place} is not supported: {construct}, `{found}`"),
+            remedy,
+        )
+    })?;
+    Ok(Expr {
+        ty: ExprType::Value(DataType::Boolean),
+        kind: ExprKind::RLike(Box::new(text), pattern),
+    })
 }
 
 /// LIKE and ILIKE.

@@ -9,6 +9,7 @@ inwards as [from, to], and the "value" of a literal; or "error", the class of Sp
 Needs PyPI `pyspark==4.3.0` and Java 17.
 """
 
+import decimal
 import json
 import os
 import sys
@@ -51,7 +52,7 @@ def literal(node):
     if isinstance(value, (bytes, bytearray)):
         return {"value": value.hex()}
     if node.dataType().sql().startswith("DECIMAL"):
-        return {"value": value.toJavaBigDecimal().toPlainString()}
+        return {"value": format(decimal.Decimal(str(value)), "f")}
     return {"value": str(value).lower() if isinstance(value, bool) else str(value)}
 
 

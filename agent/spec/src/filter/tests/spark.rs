@@ -1,71 +1,11 @@
-//! Filters and what is made of them.
+//! Types, conversions and literals' values as Spark 4.3.0 has them.
 
-use super::expr::Expr;
+use super::super::expr::Expr;
 use super::*;
 
 /// Spark's answers: `type` and `casts`, or the class of its `error`. `refused` says why this crate refuses what Spark takes,
 /// `otherwise` why it converts otherwise to the same effect.
-const ANSWERS: &str = include_str!("../../tests/data/filter_types.jsonl");
-
-fn named(name: &str, data_type: DataType) -> Field {
-    Field::new(name, data_type)
-}
-
-fn decimal(precision: u8, scale: u8) -> DataType {
-    DataType::Decimal { precision, scale }
-}
-
-fn array(element: DataType) -> DataType {
-    DataType::Array(Box::new(element))
-}
-
-fn map(value: DataType) -> DataType {
-    DataType::Map(Box::new(DataType::String), Box::new(value))
-}
-
-/// The columns that Spark was asked with (`tests/data/filter_types.py`).
-fn asked_columns() -> Vec<Field> {
-    use DataType::*;
-    let item = Struct(vec![named("sku", String), named("qty", Int)]);
-    let customer = Struct(vec![named("id", Int), named("Email", String), named("odd name", String)]);
-    let value = Struct(vec![
-        named("id", BigInt),
-        named("n", Int),
-        named("tiny", TinyInt),
-        named("small", SmallInt),
-        named("f", Float),
-        named("d", Double),
-        named("dec", decimal(10, 2)),
-        named("big", decimal(38, 10)),
-        named("u64", decimal(20, 0)),
-        named("flag", Boolean),
-        named("name", String),
-        named("other", String),
-        named("bin", Binary),
-        named("day", Date),
-        named("at", Timestamp),
-        named("ntz", TimestampNtz),
-        named("customer", customer),
-        named("twin", Struct(vec![named("a", Int), named("A", String)])),
-        named("items", array(item.clone())),
-        named("tags", array(String)),
-        named("nums", array(Int)),
-        named("nested", array(array(Int))),
-        named("labels", map(String)),
-        named("counts", map(Int)),
-        named("orders", map(item)),
-    ]);
-    let header = Struct(vec![named("key", String), named("value", Binary)]);
-    vec![
-        named("key", String),
-        named("value", value),
-        named("stream_record_timestamp", Timestamp),
-        named("kafka_topic", String),
-        named("kafka_partition", Int),
-        named("kafka_offset", BigInt),
-        named("headers", array(header)),
-    ]
-}
+const ANSWERS: &str = include_str!("../../../tests/data/filter_types.jsonl");
 
 /// One expression of any type.
 fn expression(text: &str) -> Result<Expr, Vec<Violation>> {
@@ -107,7 +47,7 @@ fn spark_casts(casts: &serde_json::Value) -> Casts {
 }
 
 fn casts_of(expr: &Expr, found: &mut Casts) {
-    use super::expr::ExprKind::*;
+    use super::super::expr::ExprKind::*;
     let mut all = |inner: &[&Expr]| inner.iter().for_each(|inner| casts_of(inner, found));
     match &expr.kind {
         Literal(_) | Column(_) => {}
@@ -130,6 +70,25 @@ fn casts_of(expr: &Expr, found: &mut Casts) {
     }
 }
 
+/// True for a literal of that value, as `filter_types.py` writes it.
+fn is_value(expr: &Expr, expected: &str) -> bool {
+    use super::super::expr::{ExprKind, Literal};
+    let ExprKind::Literal(literal) = &expr.kind else { return false };
+    match literal {
+        Literal::Null => false,
+        Literal::Boolean(truth) => truth.to_string() == expected,
+        Literal::Integer(number) => number.to_string() == expected,
+        Literal::Double(number) if expr.ty == ExprType::Value(DataType::Float) => expected.parse() == Ok(*number as f32),
+        Literal::Double(number) => expected.parse() == Ok(*number),
+        Literal::Decimal(unscaled) => {
+            let digits: std::string::String = expected.chars().filter(|digit| *digit != '.').collect();
+            digits.parse() == Ok(*unscaled)
+        }
+        Literal::String(text) => text == expected,
+        Literal::Binary(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect::<std::string::String>() == expected,
+    }
+}
+
 #[test]
 fn types_and_conversions_are_sparks() {
     let mut wrong = Vec::new();
@@ -148,6 +107,10 @@ fn types_and_conversions_are_sparks() {
                 casts.sort();
                 let expected = (spark_type(case["type"].as_str().expect("a type")), spark_casts(&case["casts"]));
                 let same_casts = casts == expected.1 || case.get("otherwise").is_some();
+                let value = case.get("value").map(|value| value.as_str().expect("text"));
+                if let Some(value) = value.filter(|value| !is_value(expr, value)) {
+                    wrong.push(format!("{text}\n    {:?}, Spark {value}", expr.kind));
+                }
                 if expr.ty.to_string() == expected.0 && same_casts {
                     continue;
                 }
