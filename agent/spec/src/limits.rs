@@ -81,16 +81,13 @@ pub const DATETIME_PATTERN_BYTES_MAX: usize = 128;
 pub const FILTER_TEXT_BYTES_MAX: usize = 64 * 1024;
 
 /// Most names and operators in a record filter, literals and commas not counted. The parser makes of a chain such as
-/// `a OR b OR c` a tree as deep as the chain is long, and taking a tree down recurses.
-pub const FILTER_PARTS_MAX: usize = 4_000;
+/// `a OR b OR c` a tree as deep as the chain is long, and taking it down recurses: at this depth an unoptimised build needs 1 MB
+/// of stack, of the 2 MiB that an ordinary thread has.
+pub const FILTER_PARTS_MAX: usize = 2_000;
 
 /// The parser's limit of recursion for a record filter: one level each for parentheses, for a call and for an operator's right
-/// side.
+/// side. At this depth the parser, which is optimised in every build, needs half a megabyte of stack.
 pub const FILTER_NESTING_MAX: usize = 64;
-
-/// Stack of the thread that reads a record filter: [`FILTER_NESTING_MAX`] levels of the parser take 5 MB without optimisation, a
-/// tree of [`FILTER_PARTS_MAX`] operators 2 MB more. Memory is taken only as far as the stack is used.
-pub const FILTER_STACK_BYTES: usize = 32 * 1024 * 1024;
 
 /// Deepest checked expression of a record filter; AND, OR and `||` of any length are one level. Evaluation recurses once per
 /// level, on every batch.

@@ -23,7 +23,6 @@ mod parse;
 mod problem;
 mod reference;
 mod span;
-mod stack;
 mod texts;
 mod times;
 
@@ -44,19 +43,6 @@ use crate::violation::Violation;
 ///
 /// Errors: everything that is wrong with it, each with its place in the text and the nearest that is supported.
 pub fn check(text: &str, columns: &[Field]) -> Result<Filter, Vec<Violation>> {
-    stack::deep(|| checked(text, columns)).unwrap_or_else(|| Err(vec![unread(text)]))
-}
-
-fn unread(text: &str) -> Violation {
-    Violation::new(
-        FIELD,
-        text,
-        "the filter could not be read",
-        "try again; if it stays so, write the predicate in another way",
-    )
-}
-
-fn checked(text: &str, columns: &[Field]) -> Result<Filter, Vec<Violation>> {
     let violations = |problems: Vec<Problem>| problems.into_iter().map(Problem::violation).collect::<Vec<_>>();
     let parsed = parse::expression(text).map_err(|problem| violations(vec![problem]))?;
     let mut checker = Checker::new(text, columns);
@@ -80,8 +66,7 @@ fn checked(text: &str, columns: &[Field]) -> Result<Filter, Vec<Violation>> {
 
 /// The form of a filter whose columns are not known yet, as with a schema registry: what [`check`] says before it looks at names.
 pub fn check_form(text: &str) -> Result<(), Vec<Violation>> {
-    stack::deep(|| parse::expression(text).map(drop).map_err(|problem| vec![problem.violation()]))
-        .unwrap_or_else(|| Err(vec![unread(text)]))
+    parse::expression(text).map(drop).map_err(|problem| vec![problem.violation()])
 }
 
 /// The columns that a filter may read: key and value as they are decoded, with what the stream excludes, and the source's
