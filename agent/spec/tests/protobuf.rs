@@ -2,12 +2,13 @@
 
 mod schemas;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use schemas::proto_text;
 use stream_spec::schema::{self, protobuf};
-use stream_spec::stream::{DirectSchemas, SchemaText};
+use stream_spec::stream::{DirectSchemas, KafkaSource, SchemaText, SourceConfig, SubscriptionMode};
+use stream_spec::table;
 use stream_spec::verdict::{UpdateQuestion, Verdict, verdict};
 
 /// Words of the language, right and wrong: texts made of them get further into the compiler than random letters.
@@ -186,5 +187,32 @@ fn random_updates_are_often_in_place() {
     assert!(
         (20..180).contains(&in_place),
         "{in_place} of 200: the properties above would say little"
+    );
+}
+
+#[test]
+fn a_table_keeps_what_any_schema_had() {
+    let versions = [
+        "syntax = \"proto3\"; message M { int32 a = 1; N n = 2; uint64 gone = 3; repeated N l = 4; } message N { int32 x = 1; string old = 2; }",
+        "syntax = \"proto3\"; message M { repeated N l = 4; N n = 2; int64 a = 1; E e = 5; } message N { bytes y = 3; int32 x = 1; } enum E { Z = 0; }",
+    ];
+    let [old, new] = versions;
+    assert!(matches!(ask(&[old], new), Verdict::InPlace { .. }));
+    let history: Vec<DirectSchemas> = versions
+        .iter()
+        .map(|text| DirectSchemas {
+            key: None,
+            payload: Some(proto(text)),
+        })
+        .collect();
+    let source = SourceConfig::Kafka(KafkaSource {
+        subscription: SubscriptionMode::Subscribe("orders".into()),
+        extra_options: BTreeMap::new(),
+    });
+    let columns = table::columns_of_history(&source, &history, &BTreeSet::from(["value.e".to_owned()])).expect("columns");
+    let value = columns.iter().find(|column| column.name == "value").expect("the payload's column");
+    assert_eq!(
+        value.data_type.to_string(),
+        "STRUCT<a: BIGINT, n: STRUCT<x: INT, old: STRING, y: BINARY>, gone: DECIMAL(20,0), l: ARRAY<STRUCT<x: INT, old: STRING, y: BINARY>>>"
     );
 }

@@ -111,3 +111,22 @@ pub(crate) fn json_text() -> impl Strategy<Value = String> {
     let nested = prop::option::weighted(0.7, json_fields().prop_map(|fields| json_object(fields, None)));
     (json_fields(), nested).prop_map(|(fields, nested)| json_object(fields, nested))
 }
+
+/// An Avro schema of a record: the first of some fields, which are mostly what they are elsewhere.
+#[allow(dead_code, reason = "the decoder's tests use it")]
+pub(crate) fn avro_text() -> impl Strategy<Value = String> {
+    let integer = || prop_oneof![4 => Just("\"int\""), 3 => Just("\"long\""), 1 => Just("\"string\"")];
+    let symbols = prop_oneof![6 => Just(r#"["A","B"]"#), 1 => Just(r#"["B","A"]"#)];
+    (prop::array::uniform5(integer()), symbols, 1..7_usize).prop_map(|([a, b, c, d, e], symbols, count)| {
+        let fields = [
+            format!(r#"{{"name":"a","type":{a}}}"#),
+            format!(r#"{{"name":"b","type":["null",{b}]}}"#),
+            format!(r#"{{"name":"c","type":{{"type":"record","name":"N","fields":[{{"name":"x","type":{c}}},{{"name":"y","type":"string"}}]}}}}"#),
+            format!(r#"{{"name":"d","type":{{"type":"array","items":{d}}}}}"#),
+            format!(r#"{{"name":"e","type":{{"type":"enum","name":"E","symbols":{symbols}}}}}"#),
+            format!(r#"{{"name":"f","type":{{"type":"map","values":{e}}}}}"#),
+        ];
+        let kept: Vec<&str> = fields.iter().take(count).map(String::as_str).collect();
+        format!(r#"{{"type":"record","name":"M","fields":[{}]}}"#, kept.join(","))
+    })
+}
