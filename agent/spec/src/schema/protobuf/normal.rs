@@ -49,7 +49,6 @@ impl Writer {
                         continue;
                     }
                     written.push(oneof);
-                    // A field cannot be called this: a name's first letter is never a digit, and nothing else begins so.
                     body.push_str(&format!("oneof {} {{\n", free_name(&fields, written.len())));
                     for member in members {
                         body.push_str(&self.field(member));
