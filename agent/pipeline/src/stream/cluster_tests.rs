@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use stream_spec::stream::{ConnectionConfig, OnDataLoss};
+use stream_spec::stream::{ConnectionConfig, OnDataLoss, SchemaConfig};
 use tokio::sync::watch;
 
 use super::RunningStream;
 use super::provision::columns;
-use super::tests::{definition, evolved, wait_for};
+use super::tests::{definition, evolved, json_schemas, wait_for};
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
@@ -37,7 +37,7 @@ const DISCOVERY_INTERVAL: Duration = Duration::from_millis(100);
 struct Place {
     cluster: Cluster,
     engine: Arc<Engine>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Place {
@@ -51,7 +51,7 @@ impl Place {
         Self {
             engine: Engine::new(settings, Arc::new(resolver)).expect("engine"),
             cluster,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -172,5 +172,82 @@ async fn a_log_that_was_cut_is_held_although_it_reaches_beyond_the_position_agai
         rows_of(status) == 1 && status.conditions.is_empty()
     })
     .await;
+    stream.stop().await;
+}
+
+/// The definition with an INT id, or, one generation later, a BIGINT one.
+fn with_id(is_wide: bool) -> StreamDefinition {
+    let narrow = json_schemas(r#"{"type": "object", "properties": {"id": {"type": "integer"}}}"#);
+    let wide = json_schemas(r#"{"type": "object", "properties": {"id": {"type": "integer", "format": "int64"}}}"#);
+    let mut definition = definition();
+    definition.schema_history = vec![narrow];
+    if is_wide {
+        definition.generation += 1;
+        definition.schema_history.push(wide);
+    }
+    let in_force = definition.schema_history.last().expect("some").clone();
+    definition.spec.schemas = SchemaConfig::Direct(in_force);
+    definition
+}
+
+impl Place {
+    /// Another writer's commit, made of the file that an entry added: gives it a deletion vector, or takes it away.
+    fn write_vector(&self, added_by: i64, version: i64, is_given: bool) {
+        let log = self.folder.path().join("main/shop/orders_raw/_delta_log");
+        let text = std::fs::read_to_string(log.join(format!("{added_by:020}.json"))).expect("an entry");
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let add = lines.filter_map(|line| line.get("add").cloned()).next().expect("a file");
+        let vector = serde_json::json!({"storageType": "u", "pathOrInlineDv": "ab^-aqEH.-t@S}K{vb[*k^", "offset": 4, "sizeInBytes": 40, "cardinality": 1});
+        let (mut again, mut gone) = (
+            add.clone(),
+            serde_json::json!({"path": add["path"], "deletionTimestamp": 5, "dataChange": true}),
+        );
+        let with = if is_given { &mut again } else { &mut gone };
+        with["deletionVector"] = vector;
+        let features = ["deletionVectors", "appendOnly", "invariants"];
+        let protocol = serde_json::json!({"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["deletionVectors"], "writerFeatures": features});
+        let lines = [
+            serde_json::json!({"protocol": protocol}),
+            serde_json::json!({"remove": gone}),
+            serde_json::json!({"add": again}),
+        ];
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let path = log.join(format!("{version:020}.json"));
+        assert!(!path.exists());
+        std::fs::write(path, text).expect("written");
+    }
+}
+
+#[tokio::test]
+async fn a_partition_whose_values_need_a_wider_column_waits_and_the_others_go_on() {
+    let place = Place::new(Cluster::new(2));
+    place.engine.provision(&with_id(false)).await.expect("made");
+    let send = |partition, id: i64| place.cluster.send(partition, Some("k"), Some(&format!(r#"{{"id": {id}}}"#)));
+    send(0, 1);
+    let stream = place.run(with_id(false), 1).await;
+    stream.stop().await;
+    // A file with a deletion vector cannot be rewritten.
+    place.write_vector(1, 2, true);
+
+    send(1, 2);
+    send(1, 3_000_000_000);
+    let stream = place.engine.start(with_id(true));
+    let waits = |status: &PipelineStatus| said(status, condition::COLUMNS_WIDENED).is_some_and(|text| text.contains("1 of `orders`"));
+    wait_for(&stream, "the wait", waits).await;
+    send(0, 4);
+    let status = wait_for(&stream, "the row of the other partition", |status| {
+        status.partitions.get(&partition(0)).map(|progress| progress.position.next_offset) == Some(2)
+    })
+    .await;
+    let waiting = status.partitions.get(&partition(1)).expect("known");
+    assert!(waiting.position.next_offset <= 1 && waiting.held.is_some(), "{waiting:?}");
+    assert_eq!(status.generation, 2);
+    let version = status.table.as_ref().expect("known").version;
+    stream.stop().await;
+
+    place.write_vector(1, version + 1, false);
+    let stream = place.run(with_id(true), 4).await;
     stream.stop().await;
 }

@@ -51,7 +51,7 @@ impl ConnectionResolver for Absent {
     }
 }
 
-fn json_schemas(payload: &str) -> DirectSchemas {
+pub(super) fn json_schemas(payload: &str) -> DirectSchemas {
     DirectSchemas {
         key: None,
         payload: Some(SchemaText::Json(payload.to_owned())),

@@ -70,6 +70,29 @@ impl Widening {
             holds
         });
     }
+
+    /// Drops the groups of which an output is not there: a VACUUM that keeps nothing takes what no commit names.
+    fn drop_lost_groups(&mut self, files: &TableFiles) -> Result<(), TableError> {
+        let mut kept = Vec::with_capacity(self.groups.len());
+        for group in &self.groups {
+            let mut is_whole = true;
+            for output in &group.outputs {
+                let found = files.facts(&output.path)?;
+                is_whole &= found.is_some_and(|facts| i64::try_from(facts.bytes) == Ok(output.size));
+            }
+            if is_whole {
+                kept.push(group.clone());
+            }
+        }
+        if kept.len() < self.groups.len() {
+            tracing::warn!(
+                table = files.table(),
+                "rewritten files that no commit named were deleted; they are written again"
+            );
+            self.groups = kept;
+        }
+        Ok(())
+    }
 }
 
 /// Takes in what care has rewritten, or swaps if care found that little is left.
@@ -101,6 +124,7 @@ fn swap(files: &TableFiles, table: &mut LoadedTable, target_file_bytes: u64) -> 
         if table.widening.places.is_empty() {
             return Ok(());
         }
+        table.widening.drop_lost_groups(files)?;
         let version = table.snapshot.version;
         let live = live_files(files, version, &|_| true)?;
         let left = left_of(files, &live, &table.widening.done())?;

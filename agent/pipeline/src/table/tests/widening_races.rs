@@ -196,6 +196,19 @@ async fn a_life_that_ends_before_the_swap_leaves_nothing_to_the_next_but_the_wor
 }
 
 #[tokio::test]
+async fn rewritten_files_that_somebody_deletes_are_written_again() {
+    let (lab, mut table) = widening_of_ten().await;
+    for _ in 0..3 {
+        step(&lab, &mut table).unwrap();
+    }
+    // As a VACUUM that keeps nothing does with files that no commit names.
+    std::fs::remove_file(lab.path().join(&lab.unnamed_files()[1])).unwrap();
+    finish(&lab, &mut table);
+    assert_eq!(lab.ids_and_soundness_of_all_versions().await, (100..110).collect::<Vec<_>>());
+    assert!(lab.unnamed_files().is_empty());
+}
+
+#[tokio::test]
 async fn a_second_update_during_a_widening_ends_in_the_declared_state() {
     let (lab, mut table) = widening_of_ten().await;
     for _ in 0..2 {
