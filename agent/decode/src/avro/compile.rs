@@ -3,7 +3,7 @@
 //! The reader's schema says the columns, in the order of `stream-spec`'s type for it; the writer's says the bytes. Where both are one, each
 //! part meets itself. The one invariant: a node is run on the column of the reader's schema that it was made for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use stream_spec::schema::avro::default;
 use stream_spec::schema::avro::tree::{AvroField, AvroType, Encoding, Logical, UnionShape};
@@ -107,15 +107,10 @@ impl<'s> Compiler<'s> {
                     default,
                 },
             ) if self.aliases.name(name) == known.full => {
+                let texts: HashSet<&String> = expected.iter().collect();
+                let read = |symbol| if texts.contains(symbol) { Some(symbol) } else { default.as_ref() };
                 let text = |symbol: &String| Some(symbol.as_bytes().into());
-                let read = |symbol: &String| {
-                    if expected.contains(symbol) {
-                        text(symbol)
-                    } else {
-                        default.as_ref().and_then(text)
-                    }
-                };
-                Node::Enum(symbols.iter().map(read).collect())
+                Node::Enum(symbols.iter().map(|symbol| read(symbol).and_then(text)).collect())
             }
             (Encoding::Record { .. }, Encoding::Record { .. }) => {
                 self.open.push(writer);

@@ -54,30 +54,32 @@ pub(super) fn fields(writer: &[AvroField], reader: &[AvroField], same_record: bo
 
 /// The branch of the reader's union that a value of the writer's type, no union, becomes.
 pub(super) fn branch(writer: &AvroType, reader: &[AvroType], aliases: &Aliases<'_>) -> Option<usize> {
-    let mut structural: Option<(usize, bool)> = None;
+    let written = writer.encoding.name().map(|name| aliases.name(name));
+    let same = |branch: &AvroType| {
+        let read = branch.encoding.name().map(|name| name.full.as_str());
+        branch.encoding.word() == writer.encoding.word() && read == written
+    };
+    let exact = reader.iter().position(same);
+    exact
+        .or_else(|| structural(writer, written?, reader))
+        .or_else(|| reader.iter().position(|branch| promotes(&writer.encoding, &branch.encoding)))
+}
+
+/// A record may also become one that its fields fit: the last of the same short name, or else the first.
+fn structural(writer: &AvroType, name: &str, reader: &[AvroType]) -> Option<usize> {
+    let Encoding::Record { fields: written, .. } = &writer.encoding else {
+        return None;
+    };
+    let mut found = None;
     for (index, branch) in reader.iter().enumerate() {
-        if writer.encoding.word() != branch.encoding.word() {
-            continue;
-        }
-        let (Some(written), Some(read)) = (writer.encoding.name(), branch.encoding.name()) else {
-            return Some(index);
-        };
-        if aliases.name(written) == read.full {
-            return Some(index);
-        }
-        // A record may also become one that its fields fit, best one of the same short name.
-        if let (Encoding::Record { fields: writer_fields, .. }, Encoding::Record { fields: reader_fields, .. }) =
-            (&writer.encoding, &branch.encoding)
-            && lacks_nothing(writer_fields, reader_fields)
+        if let Encoding::Record { name: read, fields } = &branch.encoding
+            && (found.is_none() || read.short() == short(name))
+            && lacks_nothing(written, fields)
         {
-            let same_short_name = short(aliases.name(written)) == read.short();
-            if structural.is_none() || same_short_name {
-                structural = Some((index, same_short_name));
-            }
+            found = Some(index);
         }
     }
-    let promoted = || reader.iter().position(|branch| promotes(&writer.encoding, &branch.encoding));
-    structural.map(|(index, _)| index).or_else(promoted)
+    found
 }
 
 /// True when each of the reader's fields is written or has a default.

@@ -5,7 +5,7 @@ use arrow_array::Array;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
-use stream_decode::limits::{AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
+use stream_decode::limits::{AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX, TYPE_DEPTH_MAX};
 use stream_decode::report::MisfitReason;
 use stream_spec::schema::avro::{Reading, UnionNames};
 
@@ -152,6 +152,25 @@ fn repeated_keys_at_every_level_of_maps_in_maps_end() {
     let schema = record(r#"{"type":"map","values":{"type":"map","values":"int"}}"#);
     let message = [4, 2, b'k', 2, 2, b'x', 2, 0, 2, b'k', 4, 2, b'y', 4, 2, b'y', 6, 0, 0];
     assert_eq!(decode(&mut of(&schema, None), &message).0, json!({ "a": [["k", [["y", 3]]]] }));
+}
+
+#[test]
+fn the_deepest_type_is_decoded_on_a_threads_ordinary_stack() {
+    // The record around them and the value inside are levels too.
+    let levels = TYPE_DEPTH_MAX - 2;
+    let schema = (0..levels).fold(r#""int""#.to_owned(), |inner, level| match level % 3 {
+        0 => format!(r#"{{"type":"array","items":{inner}}}"#),
+        1 => format!(r#"["null",{{"type":"record","name":"L{level}","fields":[{{"name":"x","type":{inner}}}]}}]"#),
+        _ => format!(r#"{{"type":"map","values":{inner}}}"#),
+    });
+    let message = (0..levels).fold(vec![10], |inner, level| match level % 3 {
+        0 => [&[2], inner.as_slice(), &[0]].concat(),
+        1 => [&[2], inner.as_slice()].concat(),
+        _ => [&[2, 2, b'k'], inner.as_slice(), &[0]].concat(),
+    });
+    let (row, reason) = decode(&mut of(&record(&schema), None), &message);
+    assert_eq!(reason, None);
+    assert!(row.to_string().contains("[5]"), "{row}");
 }
 
 #[test]

@@ -105,10 +105,11 @@ impl Judge<'_> {
             let text = format!("removed, and the bytes {why} messages would be misread: only the last fields of the whole can go");
             self.refuse_below(&field.name, text);
         }
+        let folded: HashMap<String, &str> = old.iter().map(|field| (field.name.to_lowercase(), field.name.as_str())).collect();
         let mut expected = 0;
         for field in new {
             let Some(place) = places.get(field.name.as_str()) else {
-                self.added(field, old);
+                self.added(field, folded.get(&field.name.to_lowercase()).copied());
                 continue;
             };
             if *place < expected {
@@ -121,10 +122,9 @@ impl Judge<'_> {
         }
     }
 
-    fn added(&mut self, field: &AvroField, old: &[AvroField]) {
-        let folded = field.name.to_lowercase();
-        let text = match old.iter().find(|known| known.name.to_lowercase() == folded) {
-            Some(twin) => format!("differs only in case from `{}`, and a table has one column for both", twin.name),
+    fn added(&mut self, field: &AvroField, twin: Option<&str>) {
+        let text = match twin {
+            Some(twin) => format!("differs only in case from `{twin}`, and a table has one column for both"),
             None => "added: messages without it, like all that are in the source now, would be misread".to_owned(),
         };
         self.refuse_below(&field.name, text);

@@ -61,7 +61,8 @@ impl<'t> Reader<'t, '_> {
 
     /// Reads the inside of a type that is one level of a column's type.
     fn level<T>(&mut self, schema: &'t Json, inside: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        if self.depth >= TYPE_DEPTH_MAX {
+        // What is inside is a level too, as the decoder counts them.
+        if self.depth + 1 >= TYPE_DEPTH_MAX {
             return self.refuse(
                 format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep"),
                 schema,
