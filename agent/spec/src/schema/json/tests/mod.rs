@@ -81,6 +81,16 @@ fn each_kind_of_member_has_its_column_type() {
         ),
         ("{}", "STRING"),
         ("true", "STRING"),
+        // A format says nothing without the type that it refines.
+        (r#"{"format":"date-time"}"#, "STRING"),
+        (r#"{"type":"string","not":{"const":"x"},"if":{},"then":{"minLength":2}}"#, "STRING"),
+        (r#"{"type":"number","format":"int32"}"#, "DOUBLE"),
+        (r#"{"type":"boolean","format":"flag"}"#, "BOOLEAN"),
+        (
+            r#"{"type":"object","additionalProperties":{"type":"object"}}"#,
+            "MAP<STRING, MAP<STRING, STRING>>",
+        ),
+        (r#"{"type":"array","items":{"type":"array"}}"#, "ARRAY<ARRAY<STRING>>"),
         (r#"{"description":"free form"}"#, "STRING"),
     ] {
         check_member(member, expected);
@@ -103,6 +113,8 @@ fn nullable_spellings_are_the_type_itself() {
             r#"{"anyOf":[{"type":"array","items":{"type":"string"}},{"enum":[null]}]}"#,
             "ARRAY<STRING>",
         ),
+        (r#"{"oneOf":[{},{"type":"null"}]}"#, "STRING"),
+        (r#"{"type":["integer","null"],"format":"int64"}"#, "BIGINT"),
         (r#"{"type":["integer","number"]}"#, "DOUBLE"),
         (r#"{"type":["number","null","integer"]}"#, "DOUBLE"),
         (r#"{"anyOf":[{"type":"integer"},{"type":"number"}]}"#, "DOUBLE"),
@@ -135,6 +147,26 @@ fn a_member_without_a_column_type_is_refused_where_it_stands() {
             "unsupported integer format 'uint64'",
         ),
         (r#"{"type":"decimal"}"#, "/properties/a/type", "unsupported type 'decimal'"),
+        (
+            r#"{"type":["string","null"],"format":"email"}"#,
+            "/properties/a/format",
+            "unsupported string format 'email'",
+        ),
+        (
+            r#"{"type":"object","additionalProperties":5}"#,
+            "/properties/a/additionalProperties",
+            "a schema is an object or `true`",
+        ),
+        (
+            r#"{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"integer"}}"#,
+            "/properties/a/prefixItems",
+            "positions of two types",
+        ),
+        (
+            r#"{"type":"array","items":false}"#,
+            "/properties/a/items",
+            "`false` allows no value",
+        ),
         (
             r#"{"type":["string","integer"]}"#,
             "/properties/a/type",
@@ -183,7 +215,29 @@ fn a_member_without_a_column_type_is_refused_where_it_stands() {
 }
 
 #[test]
+fn every_format_but_the_supported_ones_is_refused_by_name() {
+    for (kind, formats) in [
+        (
+            "string",
+            "time decimal byte uuid email uri hostname ipv4 regex duration date_time DATE",
+        ),
+        ("integer", "int8 int16 uint8 uint16 uint32 uint64 Int64 long"),
+    ] {
+        for format in formats.split(' ') {
+            let member = format!(r#"{{"type":"{kind}","format":"{format}"}}"#);
+            let expected = format!("unsupported {kind} format '{format}'");
+            check_refused(&object_with(&member), "/properties/a/format", &expected);
+        }
+    }
+}
+
+#[test]
 fn names_that_a_table_cannot_hold_are_refused() {
+    for bad in [' ', ',', ';', '{', '}', '(', ')', '='] {
+        let text = format!(r#"{{"type":"object","properties":{{"a{bad}b":{{}}}}}}"#);
+        check_refused(&text, &format!("/properties/a{bad}b"), &format!("holds {bad:?}"));
+    }
+    check_refused(r#"{"type":"object","properties":{"a\tb":{}}}"#, "/properties/a\tb", "holds '\\t'");
     for (names, location, expected) in [
         (r#""":{}"#, "/properties/", "an empty name"),
         (r#""a.b":{}"#, "/properties/a.b", "holds a dot"),

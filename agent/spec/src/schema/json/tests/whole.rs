@@ -11,6 +11,8 @@ fn a_root_is_an_object_or_a_plain_scalar() {
         (r#"{"type":"integer","format":"int64"}"#, DataType::BigInt, Root::Scalar),
         (r#"{"type":"number"}"#, DataType::Double, Root::Scalar),
         (r#"{"type":"boolean"}"#, DataType::Boolean, Root::Scalar),
+        (r#"{"enum":["a","b"]}"#, DataType::String, Root::Scalar),
+        (r#"{"oneOf":[{"type":"integer"},{"type":"null"}]}"#, DataType::Int, Root::Scalar),
     ] {
         let parsed = parse(text).expect(text);
         assert_eq!((parsed.data_type, parsed.root), (expected, root), "{text}");
@@ -27,6 +29,7 @@ fn a_root_is_an_object_or_a_plain_scalar() {
             r#"{"type":"string","format":"date"}"#,
             "a scalar that a message cannot be as a whole",
         ),
+        (r#"{"type":"binary"}"#, "a scalar that a message cannot be as a whole"),
         ("{}", "the root says no type"),
         ("[]", "the schema is not a JSON object"),
         ("true", "the schema is not a JSON object"),
