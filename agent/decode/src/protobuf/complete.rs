@@ -1,7 +1,8 @@
 //! From open rows to complete ones: what did not come becomes null, or what the schema has for it.
 //!
-//! A row that lacks a required field, or holds a time beyond its type, is completed all the same and leaves a flaw behind: it may be part of something that a later
-//! value supersedes. The one invariant: completing a row adds exactly what each column of it lacks, and clears every mark.
+//! A row that lacks a required field, or holds a time beyond its type, is completed all the same and leaves a flaw behind: it may
+//! be part of something that a later value supersedes. The one invariant: completing a row adds exactly what each column of it lacks,
+//! and clears every mark.
 
 use super::node::{Absent, Content, FieldNode, MessageNode, Place, Preset, Single, Time, Value};
 use super::read::defect;

@@ -54,8 +54,8 @@ impl MessageNode {
 
     /// Makes a field the one of its oneof that is set, if it is in one; what another member left is taken back.
     fn choose(&mut self, index: usize, tag: Tag, wire: &Wire<'_>, column: &mut StructColumn, row: usize) {
-        let chosen = self.fields.get(index).filter(|field| !field.is_unknown(tag, wire));
-        let oneof = chosen.and_then(|field| field.oneof);
+        let member = self.fields.get(index).filter(|field| field.oneof.is_some());
+        let oneof = member.filter(|field| !field.is_unknown(tag, wire)).and_then(|field| field.oneof);
         let Some(set) = oneof.and_then(|oneof| self.oneofs.get_mut(oneof)) else {
             return;
         };
