@@ -57,6 +57,11 @@ soak: setup build ## The long versions of the crash test (SOAK_KILLS, default 25
 	DECODE_MODEL_CASES=$${SOAK_MESSAGES:-200000} cargo test $(CARGO_FLAGS) --workspace --test suite -- fresh_messages --nocapture
 	E2E_KILLS=$${SOAK_KILLS:-250} cargo test $(CARGO_FLAGS) --workspace --test e2e -- crash --nocapture
 
+.PHONY: fuzz
+fuzz: ## Any bytes into every reader, FUZZ_SECONDS each (default 60; needs a nightly toolchain and cargo-fuzz)
+	cd agent/decode && for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=65536; done
+
 .PHONY: deny
 deny: ## Licences and bans of every dependency
 	@scripts/deny.sh
