@@ -13,9 +13,9 @@ pub mod error;
 pub mod limits;
 pub mod plan;
 pub mod report;
+pub mod text;
 
 mod avro;
 mod builders;
 mod json;
 mod protobuf;
-mod text;

@@ -41,6 +41,25 @@ pub(crate) fn parse_date(text: &str) -> Option<i32> {
         .or_else(|| day_count(text))
 }
 
+/// Microseconds of a text that SQL casts to TIMESTAMP.
+pub fn cast_timestamp(text: &str) -> Option<i64> {
+    let bytes = text.as_bytes();
+    plain_timestamp(bytes.strip_suffix(b"Z").unwrap_or(bytes)).or_else(|| timestamp(bytes))
+}
+
+/// Microseconds of a text that SQL casts to TIMESTAMP_NTZ: a zone must exist, but counts for nothing.
+pub fn cast_timestamp_ntz(text: &str) -> Option<i64> {
+    let mut segments = Segments::of(text.as_bytes())?;
+    segments.micros()?;
+    segments.zone = None;
+    segments.micros()
+}
+
+/// Days of a text that SQL casts to DATE.
+pub fn cast_date(text: &str) -> Option<i32> {
+    date(text.as_bytes())
+}
+
 /// Spark's second try.
 fn without_gmt(text: &str) -> Option<String> {
     text.contains("GMT").then(|| text.replace("GMT", ""))
@@ -273,8 +292,8 @@ fn julian_as_gregorian(day_number: i64) -> Option<i64> {
     Some(days_of(year - 4800 + month / 10, month + 3 - 12 * (month / 10), 1)? + day_of_month)
 }
 
-/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar.
-fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
+/// Days since 1970-01-01 of a date of the proleptic Gregorian calendar, if there is such a date.
+pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let days_in_month = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -313,7 +332,9 @@ fn split_sign(text: &[u8]) -> Option<(bool, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_date, parse_timestamp, parse_timestamp_ntz, plain_timestamp, timestamp};
+    use super::{
+        cast_date, cast_timestamp, cast_timestamp_ntz, parse_date, parse_timestamp, parse_timestamp_ntz, plain_timestamp, timestamp,
+    };
 
     #[test]
     fn the_plain_form_is_read_as_any_other() {
@@ -387,6 +408,16 @@ mod tests {
         assert_eq!(parse_timestamp_ntz("2024-02-29T12:34:56"), Some(1_709_210_096_000_000));
         assert_eq!(parse_timestamp_ntz("2024-02-29T12:34:56Z"), None);
         assert_eq!(parse_timestamp_ntz("2024-02-29GMT"), None);
+    }
+
+    #[test]
+    fn casts_take_no_second_try_and_no_count_of_days() {
+        assert_eq!(cast_timestamp("2024-02-29T12:34:56Z"), Some(1_709_210_096_000_000));
+        assert_eq!(cast_timestamp("2024-02-29GMT"), None);
+        assert_eq!(cast_timestamp_ntz("2024-02-29T12:34:56+01:00"), Some(1_709_210_096_000_000));
+        assert_eq!(cast_timestamp_ntz("2024-02-29T12:34:56 Nowhere"), None);
+        assert_eq!(cast_date("2024-02"), Some(19_754));
+        assert_eq!(cast_date("20240229"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ const EXPONENT_DIGITS_MAX: u32 = 10;
 
 /// Why a text is no decimal of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DecimalMisfit {
+pub enum DecimalMisfit {
     /// Not a number by `BigDecimal`'s syntax.
     Syntax,
     /// More digits before the point than precision and scale leave, or an exponent beyond Java's range.
@@ -20,7 +20,7 @@ pub(crate) enum DecimalMisfit {
 }
 
 /// Reads `text`, whose commas count for nothing, as the unscaled value of a DECIMAL(precision, scale).
-pub(crate) fn parse(text: &str, precision: u8, scale: u8) -> Result<i128, DecimalMisfit> {
+pub fn parse(text: &str, precision: u8, scale: u8) -> Result<i128, DecimalMisfit> {
     let parts = Parts::of(text)?;
     if parts.digits == 0 {
         return Ok(0);

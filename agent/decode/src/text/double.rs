@@ -1,25 +1,34 @@
-//! A double as `Double.toString` of Java writes it.
+//! Doubles and floats as `Double.toString` and `Float.toString` of Java write them.
 //!
-//! Not here: reading doubles, which Rust's `parse` does exactly as Java. The text is the shortest that reads back as the
-//! same double, as Java prints it from version 19 on; older ones print more digits for some doubles (JDK-4511638).
+//! Not here: reading them, which Rust's `parse` does exactly as Java. The text is the shortest that reads back as the
+//! same number, as Java prints it from version 19 on; older ones print more digits for some doubles (JDK-4511638).
 
-use std::fmt::Write;
+use std::fmt::{LowerExp, Write};
+use std::str::FromStr;
 
 /// Longest text Rust writes for a double in exponent form, with room to spare.
 const TEXT_BYTES_MAX: usize = 32;
 
 /// Appends the text of a finite double.
-pub(crate) fn append_java_double(value: f64, out: &mut Vec<u8>) {
-    if value.is_sign_negative() {
+pub fn append_java_double(value: f64, out: &mut Vec<u8>) {
+    append(value.is_sign_negative(), value.abs(), out);
+}
+
+/// Appends the text of a finite float.
+pub fn append_java_float(value: f32, out: &mut Vec<u8>) {
+    append(value.is_sign_negative(), value.abs(), out);
+}
+
+fn append<T: LowerExp + FromStr + PartialEq>(negative: bool, magnitude: T, out: &mut Vec<u8>) {
+    if negative {
         out.push(b'-');
     }
-    let magnitude = value.abs();
     let (mut digits, mut exponent) = scientific(format_args!("{magnitude:e}"));
     // Of the shortest texts, Rust's can be one of two at the same distance; Java takes the even one. And Java prints at
     // least two digits, then the nearest two: `4.9E-324`, not `5.0E-324`.
     let decimals = (digits.as_bytes().len() - 1).max(1);
     let nearest = ShortText::of(format_args!("{magnitude:.decimals$e}"));
-    if nearest.as_str().parse() == Ok(magnitude) {
+    if nearest.as_str().parse().is_ok_and(|read: T| read == magnitude) {
         (digits, exponent) = scientific(format_args!("{}", nearest.as_str()));
     }
     append_digits(digits.as_bytes(), exponent, out);
@@ -112,7 +121,7 @@ impl Write for ShortText {
 
 #[cfg(test)]
 mod tests {
-    use super::append_java_double;
+    use super::{append_java_double, append_java_float};
 
     #[test]
     fn doubles_are_written_as_java_writes_them() {
@@ -139,6 +148,15 @@ mod tests {
         for (value, expected) in cases {
             let mut out = Vec::new();
             append_java_double(value, &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn floats_are_written_by_their_own_precision() {
+        for (value, expected) in [(0.1, "0.1"), (16_777_216.0, "1.6777216E7"), (-2.345, "-2.345"), (1e-45, "1.4E-45")] {
+            let mut out = Vec::new();
+            append_java_float(value, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), expected);
         }
     }

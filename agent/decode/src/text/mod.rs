@@ -1,10 +1,10 @@
 //! Texts as Java and Spark read and write them: UTF-8 repair, dates and times, decimals, doubles, identifiers.
 //!
-//! Knows no message format. The one invariant: every function is linear in its input and depends on nothing else.
+//! Public where Spark's own casts of texts do the same: the record filter casts by them. Knows no message format. The one invariant: every function is linear in its input and depends on nothing else.
 
-pub(crate) mod datetime;
-pub(crate) mod decimal;
-pub(crate) mod double;
+pub mod datetime;
+pub mod decimal;
+pub mod double;
 pub(crate) mod unicode;
 pub(crate) mod utf8;
 mod zone;
