@@ -1,0 +1,150 @@
+//! Three-valued logic, null tests, choices and literals.
+
+use std::sync::Arc;
+
+use arrow_arith::boolean;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType as ArrowType;
+use arrow_select::zip::zip;
+use stream_spec::filter::expr::Literal;
+
+use super::compare;
+use super::compile::Kernel;
+use super::error::FilterError;
+use super::values::{Values, booleans};
+
+/// One element of the type.
+pub(super) fn literal(literal: &Literal, ty: &ArrowType) -> Result<ArrayRef, FilterError> {
+    let unfit = || FilterError::mismatch(ty.to_string(), format!("{literal:?}"));
+    Ok(match (literal, ty) {
+        (Literal::Null, ty) => new_null_array(ty, 1),
+        (Literal::Boolean(value), ArrowType::Boolean) => Arc::new(BooleanArray::from(vec![*value])),
+        (Literal::Integer(value), ArrowType::Int8) => one::<Int8Type>(i8::try_from(*value).map_err(|_| unfit())?, ty),
+        (Literal::Integer(value), ArrowType::Int16) => one::<Int16Type>(i16::try_from(*value).map_err(|_| unfit())?, ty),
+        (Literal::Integer(value), ArrowType::Int32) => one::<Int32Type>(i32::try_from(*value).map_err(|_| unfit())?, ty),
+        (Literal::Integer(value), ArrowType::Int64) => one::<Int64Type>(*value, ty),
+        (Literal::Integer(value), ArrowType::Date32) => one::<Date32Type>(i32::try_from(*value).map_err(|_| unfit())?, ty),
+        (Literal::Integer(value), ArrowType::Timestamp(..)) => one::<TimestampMicrosecondType>(*value, ty),
+        #[allow(clippy::cast_possible_truncation, reason = "the literal of a FLOAT is a float, widened exactly")]
+        (Literal::Double(value), ArrowType::Float32) => one::<Float32Type>(*value as f32, ty),
+        (Literal::Double(value), ArrowType::Float64) => one::<Float64Type>(*value, ty),
+        (Literal::Decimal(value), ArrowType::Decimal128(..)) => one::<Decimal128Type>(*value, ty),
+        (Literal::String(value), ArrowType::Utf8) => Arc::new(StringArray::from_iter_values([value])),
+        (Literal::Binary(value), ArrowType::Binary) => Arc::new(BinaryArray::from_iter_values([value])),
+        _ => return Err(unfit()),
+    })
+}
+
+fn one<T: ArrowPrimitiveType>(value: T::Native, ty: &ArrowType) -> ArrayRef {
+    Arc::new(PrimitiveArray::<T>::from_value(value, 1).with_data_type(ty.clone()))
+}
+
+pub(super) fn and() -> Kernel {
+    Box::new(|operands, rows| join(operands, rows, boolean::and_kleene))
+}
+
+pub(super) fn or() -> Kernel {
+    Box::new(|operands, rows| join(operands, rows, boolean::or_kleene))
+}
+
+type Connective = fn(&BooleanArray, &BooleanArray) -> Result<BooleanArray, arrow_schema::ArrowError>;
+
+fn join(operands: &[Values], rows: usize, connective: Connective) -> Result<ArrayRef, FilterError> {
+    let mut joined: Option<BooleanArray> = None;
+    for operand in operands {
+        let operand = operand.per_row(rows)?;
+        let operand = booleans(&operand)?;
+        joined = Some(match joined {
+            None => operand.clone(),
+            Some(joined) => connective(&joined, operand)?,
+        });
+    }
+    let joined = joined.ok_or_else(|| FilterError::mismatch("operands of AND or OR", "none"))?;
+    Ok(Arc::new(joined))
+}
+
+pub(super) fn not() -> Kernel {
+    Box::new(|operands, _| {
+        let [operand] = exactly(operands)?;
+        Ok(Arc::new(boolean::not(booleans(operand.array())?)?))
+    })
+}
+
+pub(super) fn is_null() -> Kernel {
+    Box::new(|operands, _| {
+        let [operand] = exactly(operands)?;
+        let nulls = operand.array().logical_nulls();
+        let nulls = nulls.map_or_else(|| BooleanBuffer::new_unset(operand.array().len()), |nulls| !nulls.inner());
+        Ok(Arc::new(BooleanArray::new(nulls, None)))
+    })
+}
+
+pub(super) fn is_truth(wanted: bool) -> Kernel {
+    Box::new(move |operands, _| {
+        let [operand] = exactly(operands)?;
+        let operand = booleans(operand.array())?;
+        let values = if wanted { operand.values().clone() } else { !operand.values() };
+        let certain = match operand.nulls() {
+            Some(nulls) => &values & nulls.inner(),
+            None => values,
+        };
+        Ok(Arc::new(BooleanArray::new(certain, None)))
+    })
+}
+
+/// Conditions and results by turns, and a last result for where no condition is true.
+pub(super) fn case() -> Kernel {
+    Box::new(|operands, rows| {
+        let Some((otherwise, branches)) = operands.split_last() else {
+            return Err(FilterError::mismatch("branches of CASE", "none"));
+        };
+        let mut chosen = otherwise.per_row(rows)?;
+        for branch in branches.rchunks(2) {
+            let [condition, result] = exactly(branch)?;
+            let condition = condition.per_row(rows)?;
+            chosen = zip(booleans(&condition)?, result, &chosen)?;
+        }
+        Ok(chosen)
+    })
+}
+
+pub(super) fn coalesce() -> Kernel {
+    Box::new(|operands, rows| {
+        let Some((last, others)) = operands.split_last() else {
+            return Err(FilterError::mismatch("arguments of coalesce", "none"));
+        };
+        let mut chosen = last.per_row(rows)?;
+        for operand in others.iter().rev() {
+            let operand = operand.per_row(rows)?;
+            if operand.logical_null_count() == 0 {
+                chosen = operand;
+                continue;
+            }
+            chosen = zip(&boolean::is_not_null(&operand)?, &operand, &chosen)?;
+        }
+        Ok(chosen)
+    })
+}
+
+pub(super) fn null_if() -> Kernel {
+    Box::new(|operands, rows| {
+        let [value, unwanted] = exactly(operands)?;
+        let equal = compare::equal(value, unwanted)?;
+        let value = value.per_row(rows)?;
+        let equal = Values::rows(Arc::new(equal));
+        // Two constants compare to one answer, which is for the one row that there is then.
+        let equal = equal.per_row(rows)?;
+        Ok(arrow_select::nullif::nullif(&value, booleans(&equal)?)?)
+    })
+}
+
+/// The arguments, as many as the kernel takes.
+pub(super) fn exactly<const N: usize>(arguments: &[Values]) -> Result<&[Values; N], FilterError> {
+    arguments
+        .try_into()
+        .map_err(|_| FilterError::mismatch(format!("{N} arguments"), arguments.len()))
+}
