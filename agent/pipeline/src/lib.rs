@@ -1,13 +1,14 @@
-//! Runs streams: source → decode → project → exactly-once Delta table.
+//! Runs streams: source → decode → filter → project → exactly-once Delta table.
 //!
-//! `kafka/` alone knows brokers, `table/` alone knows the Delta log, `stream/` carries records from one to the other.
-//! `engine` is the door for the reconciler: it asks for steps that may each be repeated, and reads a status. Invariant: a
-//! position advances only in the commit that adds its rows.
+//! `kafka/` alone knows brokers, `table/` alone knows the Delta log, `filter/` says which records are kept, `stream/` carries
+//! them from one to the other. `engine` is the door for the reconciler: it asks for steps that may each be repeated, and reads
+//! a status. Invariant: a position advances only in the commit that adds its rows.
 
 pub mod connection;
 pub mod engine;
 pub mod error;
 pub mod failpoint;
+mod filter;
 mod kafka;
 pub mod limits;
 pub mod position;

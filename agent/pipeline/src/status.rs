@@ -104,6 +104,8 @@ pub struct PipelineStatus {
     pub table: Option<TableProgress>,
     /// Records that did not fit their schema since the pipeline started.
     pub records_malformed: u64,
+    /// Records that the filter did not keep since the pipeline started.
+    pub records_filtered: u64,
 }
 
 /// Progress of one partition.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use tokio::sync::watch;
 
+use super::stages::Landed;
 use crate::position::{PartitionId, Position, Positions};
 use crate::status::{PartitionProgress, Phase, PipelineCondition, PipelineStatus, TableProgress};
 use crate::table::{Loss, TableState};
@@ -113,11 +114,12 @@ impl Board {
     }
 
     /// Shows a commit.
-    pub(crate) fn show_commit(&self, table: &TableState, moved: &Positions, records_malformed: u64) {
+    pub(crate) fn show_commit(&self, table: &TableState, landed: &Landed) {
         self.show_table(table);
         self.status.send_modify(|status| {
-            status.records_malformed += records_malformed;
-            for (partition, position) in moved {
+            status.records_malformed += landed.malformed;
+            status.records_filtered += landed.filtered;
+            for (partition, position) in &landed.positions {
                 match status.partitions.get_mut(partition) {
                     Some(progress) => {
                         progress.position = *position;

@@ -119,6 +119,26 @@ async fn a_stream_lives_where_topics_have_no_ids() {
     check_life(Cluster::without_topic_ids(1), false).await;
 }
 
+#[tokio::test]
+async fn a_stream_whose_filter_keeps_nothing_moves_on_and_makes_no_row() {
+    let place = Place::new(Cluster::new(1));
+    let mut definition = definition();
+    definition.spec.record_type_filter = Some("value.id > 100".to_owned());
+    place.engine.provision(&definition).await.expect("made");
+    let stream = place.engine.start(definition);
+    (0..3).for_each(|number| place.send(number));
+    let status = wait_for(&stream, "the position behind all records", |status| {
+        let progress = status.partitions.get(&partition(0));
+        progress.is_some_and(|progress| progress.position.next_offset == 3)
+    })
+    .await;
+    assert_eq!((rows_of(&status), status.records_filtered), (0, 3));
+    place.send(101);
+    let status = wait_for(&stream, "the row", |status| rows_of(status) == 1).await;
+    assert_eq!(status.records_filtered, 3);
+    stream.stop().await;
+}
+
 /// What a stream says of a condition.
 fn said(status: &PipelineStatus, condition_type: &str) -> Option<String> {
     let mut conditions = status.conditions.iter();

@@ -1,7 +1,7 @@
-//! One running stream: source → decode → project → append, and the commands that reach it.
+//! One running stream: source → decode → filter → project → append, and the commands that reach it.
 //!
 //! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `stages` are batches on their
-//! way into the table, `rows` makes columns of messages, `board` is the status. Invariant: every command ends in the same
+//! way into the table, `rows` makes columns of messages, `record_filter` says which are kept, `board` is the status. Invariant: every command ends in the same
 //! way, by committing what was read and starting again from what the table records.
 
 pub(crate) mod board;
@@ -9,6 +9,7 @@ pub(crate) mod board;
 mod cluster_tests;
 pub(crate) mod project;
 pub(crate) mod provision;
+pub(crate) mod record_filter;
 pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod session;

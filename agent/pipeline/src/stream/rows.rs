@@ -1,6 +1,7 @@
-//! Makes table rows of a batch of messages: decode both sides, drop what is excluded, add the metadata columns.
+//! Makes table rows of a batch of messages: decode both sides, keep what the filter keeps, drop what is excluded, add the metadata columns.
 //!
-//! Pure computation, run in a blocking thread. Invariant: as many rows come out as messages went in, in their order.
+//! Pure computation, run in a blocking thread. Invariant: the rows that come out and the records that were filtered are together as many as
+//! the messages that went in, in their order.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use stream_spec::table::RECORD_SOURCE;
 
 use super::project::Exclusions;
 use super::provision::direct_schemas;
+use super::record_filter::RecordFilter;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::batch::{SourceBatch, column};
@@ -37,6 +39,7 @@ struct Side {
 pub(crate) struct RowMaker {
     key: Side,
     value: Side,
+    filter: Option<RecordFilter>,
 }
 
 /// Rows that are ready for the table.
@@ -50,6 +53,8 @@ pub(crate) struct ReadyBatch {
     pub(crate) taken_until: Instant,
     /// Messages that did not fit their schema.
     pub(crate) malformed: u64,
+    /// Records that the filter did not keep.
+    pub(crate) filtered: u64,
 }
 
 impl RowMaker {
@@ -60,6 +65,7 @@ impl RowMaker {
         Ok(Self {
             key: Side::compile(KEY, schemas.key.as_ref(), excluded)?,
             value: Side::compile(VALUE, schemas.payload.as_ref(), excluded)?,
+            filter: RecordFilter::compile(definition, schemas)?,
         })
     }
 
@@ -72,24 +78,46 @@ impl RowMaker {
             topics: batch.topics(),
             taken_until: batch.taken_until,
             malformed: 0,
+            filtered: 0,
         };
         while batch.rows > 0 {
             let portion = batch.take_portion(limits::DECODE_PORTION_BYTES);
-            ready.rows.push(self.make_portion(&portion, &mut ready.malformed)?);
+            self.make_portion(&portion, &mut ready)?;
         }
         Ok(ready)
     }
 
-    fn make_portion(&mut self, portion: &SourceBatch, malformed: &mut u64) -> Result<RecordBatch, PipelineError> {
-        let key = self.key.decode(KEY, &portion.keys(), malformed)?;
-        let value = self.value.decode(VALUE, &portion.payloads(), malformed)?;
-        let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, portion.rows)));
-        let mut columns = vec![column(KEY, key), column(VALUE, value), column(RECORD_SOURCE, record_source)];
+    fn make_portion(&mut self, portion: &SourceBatch, ready: &mut ReadyBatch) -> Result<(), PipelineError> {
+        let key = self.key.decode(KEY, &portion.keys(), &mut ready.malformed)?;
+        let value = self.value.decode(VALUE, &portion.payloads(), &mut ready.malformed)?;
+        let mut columns = vec![column(KEY, key), column(VALUE, value)];
         columns.extend(portion.source_columns());
-        let (fields, arrays): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
+        let mut rows = portion.rows;
+        if let Some(filter) = &self.filter {
+            (columns, rows) = filter.keep(columns, portion.rows)?;
+            ready.filtered += (portion.rows - rows) as u64;
+        }
+        if rows == 0 {
+            return Ok(());
+        }
+        let mut table_columns = Vec::with_capacity(columns.len() + 1);
+        let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, rows)));
+        for (field, array) in columns {
+            match field.name().as_str() {
+                KEY => table_columns.push(column(KEY, self.key.exclusions.apply(array)?)),
+                VALUE => {
+                    table_columns.push(column(VALUE, self.value.exclusions.apply(array)?));
+                    table_columns.push(column(RECORD_SOURCE, record_source.clone()));
+                }
+                _ => table_columns.push((field, array)),
+            }
+        }
+        let (fields, arrays): (Vec<_>, Vec<_>) = table_columns.into_iter().unzip();
+        let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
             message: format!("decoded columns do not make rows: {error}"),
-        })
+        })?;
+        ready.rows.push(rows);
+        Ok(())
     }
 }
 
@@ -122,7 +150,7 @@ impl Side {
                 message: format!("the decoder of `{column}` refuses a batch: {error}"),
             })?;
         *malformed += report.misfit_messages() as u64;
-        self.exclusions.apply(array)
+        Ok(array)
     }
 }
 

@@ -254,10 +254,11 @@ impl Session<'_> {
         let table = self.table.state();
         let table = table.borrow();
         tracing::debug!(stream = %self.definition.spec.name, version = table.version, rows = landed.rows, "rows are committed");
-        self.board.show_commit(&table, &landed.positions, landed.malformed);
+        self.board.show_commit(&table, landed);
         self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&table));
         *self.retry_wait = limits::RETRY_WAIT_MIN;
-        if landed.rows > 0 {
+        // Records that the filter does not keep are progress too.
+        if landed.rows > 0 || landed.filtered > 0 {
             self.commit_took = landed.took;
             self.stalls.note_progress(&landed.positions);
             self.show_complaints();

@@ -22,6 +22,8 @@ pub(crate) struct Landed {
     pub(crate) positions: Positions,
     pub(crate) rows: usize,
     pub(crate) malformed: u64,
+    /// Records that the filter did not keep.
+    pub(crate) filtered: u64,
     /// Since the last of its records was taken.
     pub(crate) took: Duration,
 }
@@ -168,6 +170,7 @@ async fn append(
             positions: ready.positions,
             rows,
             malformed: ready.malformed,
+            filtered: ready.filtered,
             took: ready.taken_until.elapsed(),
         })),
         Err(error) => too_large(error, &origins),
