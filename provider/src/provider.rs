@@ -14,6 +14,7 @@ use tfplugin::value::Value;
 use crate::config::{self, Settings};
 use crate::data_sources::agent::AgentDataSource;
 use crate::data_sources::stream::StreamDataSource;
+use crate::data_sources::table_columns::TableColumnsDataSource;
 use crate::resources::connection::ConnectionResource;
 use crate::resources::stream::StreamResource;
 use crate::session::Session;
@@ -47,6 +48,7 @@ impl Provider for FeaturestoreProvider {
         vec![
             Arc::new(StreamDataSource::new(self.session.clone())),
             Arc::new(AgentDataSource::new(self.session.clone())),
+            Arc::new(TableColumnsDataSource),
         ]
     }
 

@@ -3,3 +3,4 @@
 pub(crate) mod agent;
 pub(crate) mod stream;
 mod stream_status;
+pub(crate) mod table_columns;

@@ -48,3 +48,43 @@ async fn the_agent_says_what_it_can_do() {
     assert_eq!(read.get("trash_retention"), &Value::string("168h"));
     assert_eq!(read.get("capabilities"), &Value::string_set(["kafka.subscribe", "schema.json"]));
 }
+
+#[tokio::test]
+async fn columns_follow_from_schemas_alone() {
+    let bench = Bench::start().await;
+    let avro = r#"{"type":"record","name":"R","fields":[{"name":"id","type":"long"},{"name":"memo","type":"string"}]}"#;
+    let read = bench
+        .read_data(
+            "featurestore_table_columns",
+            &json!({
+                "direct_schemas": {"payload_schema": {"avro_schema": avro}},
+                "include_headers": true,
+                "excluded_columns": ["value.memo"],
+            }),
+        )
+        .await
+        .expect("sound");
+    let columns: Vec<String> = read
+        .get("columns")
+        .elements()
+        .iter()
+        .map(|column| format!("{} {}", column.get("name").as_str().unwrap(), column.get("type").as_str().unwrap()))
+        .collect();
+    assert_eq!(columns[..2], ["key STRING", "value STRUCT<id: BIGINT>"]);
+    assert_eq!(columns[7..], ["headers ARRAY<STRUCT<key: STRING, value: BINARY>>"]);
+
+    for (config, expected) in [
+        (json!({"direct_schemas": {}}), "neither side has a schema"),
+        (
+            json!({"direct_schemas": {"payload_schema": {"json_schema": "{}"}}, "source": "pulsar"}),
+            "the source is not known",
+        ),
+        (
+            json!({"direct_schemas": {"payload_schema": {"avro_schema": avro}}, "excluded_columns": ["value.nothing"]}),
+            "value.nothing",
+        ),
+    ] {
+        let refused = bench.read_data("featurestore_table_columns", &config).await.expect_err("refused");
+        assert!(refused.contains(expected), "{refused}");
+    }
+}

@@ -6,7 +6,7 @@ mod create;
 mod delete;
 mod equality;
 mod import;
-mod model;
+pub(crate) mod model;
 mod plan;
 mod read;
 pub(crate) mod schema;

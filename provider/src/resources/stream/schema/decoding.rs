@@ -5,8 +5,8 @@ use tfplugin::schema::attribute::{Attribute, AttributeType};
 use super::super::equality;
 use super::{REPLACES, UPDATES, optional_text, required_text, say, secret_ref};
 
-/// `schema_config`.
-pub(super) fn schema_config() -> Attribute {
+/// The value of `direct_schemas`.
+pub(crate) fn direct_schemas() -> AttributeType {
     let side = |what: &'static str| {
         let proto = AttributeType::single([
             ("schema_text", required_text("Text of a `.proto` file.", UPDATES)),
@@ -33,6 +33,20 @@ pub(super) fn schema_config() -> Attribute {
         ]);
         Attribute::optional(forms, say(what, UPDATES))
     };
+    AttributeType::single([
+        (
+            "key_schema",
+            side("Schema of the message key: exactly one form. Without it the key is a plain string."),
+        ),
+        (
+            "payload_schema",
+            side("Schema of the message payload: exactly one form. Without it the payload is a plain string."),
+        ),
+    ])
+}
+
+/// `schema_config`.
+pub(super) fn schema_config() -> Attribute {
     let locator = |what: &'static str| {
         let schema = AttributeType::single([
             (
@@ -44,16 +58,6 @@ pub(super) fn schema_config() -> Attribute {
         let schema = Attribute::required(schema, say("A subject of a Confluent schema registry.", REPLACES));
         Attribute::optional(AttributeType::single([("confluent_schema", schema)]), say(what, REPLACES))
     };
-    let direct = AttributeType::single([
-        (
-            "key_schema",
-            side("Schema of the message key: exactly one form. Without it the key is a plain string."),
-        ),
-        (
-            "payload_schema",
-            side("Schema of the message payload: exactly one form. Without it the payload is a plain string."),
-        ),
-    ]);
     let registry = AttributeType::single([
         (
             "uc_connection",
@@ -72,7 +76,7 @@ pub(super) fn schema_config() -> Attribute {
     let config = AttributeType::single([
         (
             "direct_schemas",
-            Attribute::optional(direct, say("Schemas in the definition; at least one side.", UPDATES)),
+            Attribute::optional(direct_schemas(), say("Schemas in the definition; at least one side.", UPDATES)),
         ),
         (
             "schema_registry_config",

@@ -9,6 +9,7 @@ use tfplugin::schema::attribute::{Attribute, AttributeType};
 use tfplugin::value::Value;
 use tfplugin::value::types::Type;
 
+pub(crate) use self::decoding::direct_schemas;
 use self::decoding::schema_config;
 use self::source::{connection_config, source_config};
 use super::equality;
