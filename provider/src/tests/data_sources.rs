@@ -74,10 +74,10 @@ async fn columns_follow_from_schemas_alone() {
     assert_eq!(columns[7..], ["headers ARRAY<STRUCT<key: STRING, value: BINARY>>"]);
 
     for (config, expected) in [
-        (json!({"direct_schemas": {}}), "neither side has a schema"),
+        (json!({"direct_schemas": {}}), "Neither side has a schema"),
         (
             json!({"direct_schemas": {"payload_schema": {"json_schema": "{}"}}, "source": "pulsar"}),
-            "the source is not known",
+            "The source is not known",
         ),
         (
             json!({"direct_schemas": {"payload_schema": {"avro_schema": avro}}, "excluded_columns": ["value.nothing"]}),

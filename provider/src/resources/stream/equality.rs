@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use stream_spec::stream::{SchemaText, SubscriptionMode};
-use stream_spec::{schema, subscription};
+use stream_spec::{filter, schema, subscription};
 use tfplugin::value::Value;
 
 /// Comma-separated names in any order, with any white space around them.
@@ -22,10 +22,11 @@ pub(crate) fn same_assignment(left: &str, right: &str) -> bool {
     )
 }
 
-/// Predicates that differ at most in line ends and in the white space around them.
+/// Predicates that are the same once they are parsed: white space, comments and the case of keywords mean nothing.
 pub(crate) fn same_predicate(left: &str, right: &str) -> bool {
-    let plain = |text: &str| text.replace("\r\n", "\n").trim().to_owned();
-    left == right || plain(left) == plain(right)
+    // Inside a text constant too: line ends are the editor's.
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    left == right || filter::same_meaning(&plain(left), &plain(right), None)
 }
 
 /// JSON Schema texts that decode alike.
@@ -73,7 +74,7 @@ mod tests {
     #[test]
     fn texts_that_mean_the_same_are_equal_and_no_others() {
         type Same = fn(&str, &str) -> bool;
-        let cases: [(Same, &str, &str, bool); 10] = [
+        let cases: [(Same, &str, &str, bool); 11] = [
             (same_names, "a,b", " b , a ", true),
             (same_names, "a,b", "a", false),
             (same_names, "a", "A", false),
@@ -82,6 +83,7 @@ mod tests {
             (same_assignment, "no json", "no json", true),
             (same_predicate, "value.a = 1\n", "value.a = 1", true),
             (same_predicate, "value.a = 'x\r\ny'", "value.a = 'x\ny'", true),
+            (same_predicate, "value.a=1 and key IS NULL", "value.a = 1 AND key is null", true),
             (same_predicate, "value.a = 1", "value.a = 2", false),
             (same_predicate, "value.a = 'x'", "value.a = 'X'", false),
         ];

@@ -25,7 +25,7 @@ fn keyed_stream() -> Json {
 }
 
 fn avro_stream() -> Json {
-    let avro = json!({ "avro_schema": "{\"type\":\"record\",\"name\":\"a\",\"fields\":[]}" });
+    let avro = json!({ "avro_schema": "{\"type\":\"record\",\"name\":\"a\",\"fields\":[{\"name\":\"id\",\"type\":\"long\"}]}" });
     with(with(plain_stream(), PAYLOAD, avro.clone()), KEY, avro)
 }
 
@@ -267,25 +267,25 @@ pub(super) fn rows() -> Vec<Row> {
             proto_stream,
             "/schema_config/direct_schemas/key_schema/proto_schema/schema_text",
             json!("other"),
-            Fails("key"),
+            Fails("Mend the text"),
         ),
         (
             proto_stream,
             "/schema_config/direct_schemas/key_schema/proto_schema/message_name",
             json!("B"),
-            Fails("key"),
+            Fails("declares no message"),
         ),
         (
             proto_stream,
             "/schema_config/direct_schemas/payload_schema/proto_schema/schema_text",
             json!("other"),
-            Fails("value"),
+            Fails("Mend the text"),
         ),
         (
             proto_stream,
             "/schema_config/direct_schemas/payload_schema/proto_schema/message_name",
             json!("B"),
-            Fails("value"),
+            Fails("declares no message"),
         ),
         (
             kafka_stream,
