@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use crate::duration;
+use crate::offline::{DecodeArguments, SchemaCommand};
 
 /// A build for tests says that it is one: what is tested must be what was meant to be tested.
 const VERSION: &str = if stream_pipeline::failpoint::ENABLED {
@@ -35,6 +36,11 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     /// Try things out: run the agent with a Kafka broker inside, which forgets its records when it stops.
     Demo(DemoArguments),
+    /// Decode messages by a schema as a stream would, and say of each that does not fit why.
+    Decode(DecodeArguments),
+    /// Ask about schemas: what columns one gives a table, and whether another can follow it in place.
+    #[command(subcommand)]
+    Schema(SchemaCommand),
 }
 
 /// The few settings of a demo. They are flags only: neither the file nor the environment of an agent that is meant to last

@@ -15,12 +15,21 @@ pub(crate) const STOPPED_WITHIN: Duration = Duration::from_secs(28);
 /// error, 2 a wrong command line.
 pub(crate) const ENDED_CUT_SHORT: u8 = 3;
 
+/// Exit code of a question whose answer is no, as an update that is refused. 1 is an error: nobody should take it for an answer.
+pub(crate) const ANSWER_IS_NO: u8 = 4;
+
 /// Wait at the start for a warehouse that another agent has, which may be one that is just ending, or whose storage does not
 /// answer. A process that was killed gives it back at once.
 pub(crate) const WAREHOUSE_WAIT: Duration = Duration::from_secs(5);
 
 /// Between two looks whether the other agent has ended.
 pub(crate) const WAREHOUSE_LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Largest message that `decode` takes: what the product takes of a broker, which is 20 MB, and some room.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Longest value that a table for people shows of a field.
+pub(crate) const TABLE_CELL_CHARS_MAX: usize = 40;
 
 /// Threads for work that blocks: decoding, writing, looking at storage. Storage that hangs keeps at most five for a table (rows
 /// being written, the commit, a look, a job of care, a trashing), so this many tables on one dead disk do not stop the others.

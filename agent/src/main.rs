@@ -7,29 +7,46 @@ mod demo;
 mod duration;
 mod limits;
 mod logs;
+mod offline;
 mod serve;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use limits::ENDED_CUT_SHORT;
+use limits::{ANSWER_IS_NO, ENDED_CUT_SHORT};
+use offline::Answer;
 use serve::Ended;
 
 fn main() -> ExitCode {
     // Before any thread is there.
     stream_pipeline::share_arenas();
     let outcome = match cli::Cli::parse().command {
-        cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run),
-        cli::Command::Demo(arguments) => demo::run(arguments),
+        cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run).map(code_of_end),
+        cli::Command::Demo(arguments) => demo::run(arguments).map(code_of_end),
+        cli::Command::Decode(arguments) => offline::decode(&arguments).map(code_of_answer),
+        cli::Command::Schema(command) => offline::schema(&command).map(code_of_answer),
     };
     match outcome {
-        Ok(Ended::InOrder) => ExitCode::SUCCESS,
-        Ok(Ended::CutShort) => ExitCode::from(ENDED_CUT_SHORT),
+        Ok(code) => code,
         Err(error) => {
             // The chain on one line: supervisors show lines.
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn code_of_end(ended: Ended) -> ExitCode {
+    match ended {
+        Ended::InOrder => ExitCode::SUCCESS,
+        Ended::CutShort => ExitCode::from(ENDED_CUT_SHORT),
+    }
+}
+
+fn code_of_answer(answer: Answer) -> ExitCode {
+    match answer {
+        Answer::Yes => ExitCode::SUCCESS,
+        Answer::No => ExitCode::from(ANSWER_IS_NO),
     }
 }

@@ -12,6 +12,7 @@ mod filter;
 mod kafka;
 pub mod limits;
 pub mod position;
+pub mod preview;
 pub mod status;
 pub mod stream;
 pub mod table;

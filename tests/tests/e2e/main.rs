@@ -23,6 +23,7 @@ mod faults_agents;
 mod faults_hang;
 mod fire;
 mod fire_spark;
+mod formats;
 mod in_place;
 mod interrupted;
 mod lifecycle;

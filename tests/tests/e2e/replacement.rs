@@ -275,12 +275,6 @@ fn cases_beyond_this_agent() -> Vec<Case> {
             json!({"delta_table_name": "main.old.two"}),
             "ingestion_config.backfill_source",
         ),
-        case(
-            "filter",
-            ("/record_type_filter", json!("value.amount > 1")),
-            json!("value.amount > 2"),
-            "record_type_filter",
-        ),
     ]
 }
 

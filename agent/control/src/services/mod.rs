@@ -36,6 +36,9 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::KafkaClientOptions,
     Capability::KafkaHeaders,
     Capability::SchemaJson,
+    Capability::SchemaAvro,
+    Capability::SchemaProtobuf,
+    Capability::RecordFilter,
     Capability::TableWidening,
     Capability::ConnectionPlaintext,
 ];

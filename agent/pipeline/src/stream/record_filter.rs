@@ -11,7 +11,7 @@ use arrow_schema::{FieldRef, Schema, SchemaRef};
 use arrow_select::filter::FilterBuilder;
 use stream_decode::arrow_types::arrow_field;
 use stream_spec::filter;
-use stream_spec::stream::DirectSchemas;
+use stream_spec::stream::{DirectSchemas, SourceConfig};
 
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
@@ -27,22 +27,30 @@ pub(crate) struct RecordFilter {
 impl RecordFilter {
     /// The definition's filter, checked against the schemas in force; none if it has none.
     pub(crate) fn compile(definition: &StreamDefinition, schemas: &DirectSchemas) -> Result<Option<Self>, PipelineError> {
-        let Some(text) = &definition.spec.record_type_filter else {
-            return Ok(None);
-        };
+        let text = definition.spec.record_type_filter.as_ref();
+        text.map(|text| Self::of(text, &definition.spec.source, schemas)).transpose()
+    }
+
+    /// A filter over the records of such a source with those schemas.
+    pub(crate) fn of(text: &str, source: &SourceConfig, schemas: &DirectSchemas) -> Result<Self, PipelineError> {
         let refused = |violations: Vec<stream_spec::violation::Violation>| {
             let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
             PipelineError::Definition {
                 message: violations.join("; "),
             }
         };
-        let columns = filter::columns_for(&definition.spec.source, schemas).map_err(refused)?;
+        let columns = filter::columns_for(source, schemas).map_err(refused)?;
         let checked = filter::check(text, &columns).map_err(refused)?;
         let schema: SchemaRef = Arc::new(Schema::new(columns.iter().map(arrow_field).collect::<Vec<_>>()));
         let predicate = Predicate::compile(&checked, &schema).map_err(|error| PipelineError::Definition {
             message: format!("`record_type_filter`: {error}"),
         })?;
-        Ok(Some(Self { predicate, schema }))
+        Ok(Self { predicate, schema })
+    }
+
+    /// The columns that it may read.
+    pub(crate) fn reads(&self) -> &Schema {
+        &self.schema
     }
 
     /// The columns with the rows that are kept, and how many those are.

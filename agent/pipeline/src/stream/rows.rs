@@ -29,16 +29,16 @@ use crate::position::Positions;
 /// The value of `record_source` in rows of a stream.
 const FROM_STREAM: &str = "stream";
 
-/// One side of a message.
-struct Side {
+/// Makes one column of one side of messages.
+pub(crate) struct SideDecoder {
     decoder: Decoder,
     exclusions: Exclusions,
 }
 
 /// Makes rows by one definition.
 pub(crate) struct RowMaker {
-    key: Side,
-    value: Side,
+    key: SideDecoder,
+    value: SideDecoder,
     filter: Option<RecordFilter>,
 }
 
@@ -63,8 +63,8 @@ impl RowMaker {
         let schemas = direct_schemas(definition)?;
         let excluded = &definition.spec.excluded_columns;
         Ok(Self {
-            key: Side::compile(KEY, schemas.key.as_ref(), excluded)?,
-            value: Side::compile(VALUE, schemas.payload.as_ref(), excluded)?,
+            key: SideDecoder::compile(KEY, schemas.key.as_ref(), excluded)?,
+            value: SideDecoder::compile(VALUE, schemas.payload.as_ref(), excluded)?,
             filter: RecordFilter::compile(definition, schemas)?,
         })
     }
@@ -88,9 +88,10 @@ impl RowMaker {
     }
 
     fn make_portion(&mut self, portion: &SourceBatch, ready: &mut ReadyBatch) -> Result<(), PipelineError> {
-        let key = self.key.decode(KEY, &portion.keys(), &mut ready.malformed)?;
-        let value = self.value.decode(VALUE, &portion.payloads(), &mut ready.malformed)?;
-        let mut columns = vec![column(KEY, key), column(VALUE, value)];
+        let key = self.key.decode(KEY, &portion.keys())?;
+        let value = self.value.decode(VALUE, &portion.payloads())?;
+        ready.malformed += (key.report.misfit_messages() + value.report.misfit_messages()) as u64;
+        let mut columns = vec![column(KEY, key.array), column(VALUE, value.array)];
         columns.extend(portion.source_columns());
         let mut rows = portion.rows;
         if let Some(filter) = &self.filter {
@@ -104,9 +105,9 @@ impl RowMaker {
         let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, rows)));
         for (field, array) in columns {
             match field.name().as_str() {
-                KEY => table_columns.push(column(KEY, self.key.exclusions.apply(array)?)),
+                KEY => table_columns.push(column(KEY, self.key.project(array)?)),
                 VALUE => {
-                    table_columns.push(column(VALUE, self.value.exclusions.apply(array)?));
+                    table_columns.push(column(VALUE, self.value.project(array)?));
                     table_columns.push(column(RECORD_SOURCE, record_source.clone()));
                 }
                 _ => table_columns.push((field, array)),
@@ -121,8 +122,9 @@ impl RowMaker {
     }
 }
 
-impl Side {
-    fn compile(column: &str, text: Option<&SchemaText>, excluded: &BTreeSet<String>) -> Result<Self, PipelineError> {
+impl SideDecoder {
+    /// A decoder of `column` by that schema; without one the bytes are a text.
+    pub(crate) fn compile(column: &str, text: Option<&SchemaText>, excluded: &BTreeSet<String>) -> Result<Self, PipelineError> {
         let plan = match text {
             None => Plan::text(),
             Some(text) => {
@@ -142,15 +144,18 @@ impl Side {
         })
     }
 
-    fn decode(&mut self, column: &str, payloads: &[Option<&[u8]>], malformed: &mut u64) -> Result<ArrayRef, PipelineError> {
-        let Decoded { array, report } = self
-            .decoder
+    /// Decodes messages; the column has the excluded fields still, which a filter may read.
+    pub(crate) fn decode(&mut self, column: &str, payloads: &[Option<&[u8]>]) -> Result<Decoded, PipelineError> {
+        self.decoder
             .decode(payloads, &[])
             .map_err(|error: DecodeError| PipelineError::Internal {
                 message: format!("the decoder of `{column}` refuses a batch: {error}"),
-            })?;
-        *malformed += report.misfit_messages() as u64;
-        Ok(array)
+            })
+    }
+
+    /// The column without the excluded fields.
+    pub(crate) fn project(&self, decoded: ArrayRef) -> Result<ArrayRef, PipelineError> {
+        self.exclusions.apply(decoded)
     }
 }
 

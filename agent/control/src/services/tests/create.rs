@@ -103,12 +103,12 @@ async fn a_create_that_cannot_be_says_which_field_and_why() {
         ),
         (
             v1::Stream {
-                record_type_filter: Some("value.id = 'a'".into()),
+                record_type_filter: Some("value.nothing = 'a'".into()),
                 ..other()
             },
-            Code::Unimplemented,
+            Code::InvalidArgument,
             "record_type_filter",
-            "cannot filter",
+            "nothing",
         ),
         (into_table("main.pay.orders_raw"), Code::FailedPrecondition, "delta_table_name", ""),
         (
