@@ -228,7 +228,8 @@ pub fn copy_example(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let extension = path.extension().unwrap_or_default();
-        if path.is_file() && (extension == "tf" || extension == "json") {
+        // Configurations and schemas; not what Terraform or somebody left there.
+        if path.is_file() && ["tf", "json", "avsc", "proto"].iter().any(|known| extension == *known) {
             fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
         }
     }

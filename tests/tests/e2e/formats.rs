@@ -69,6 +69,11 @@ fn avro_changed(change: impl Fn(&mut Vec<Value>)) -> String {
     schema.to_string()
 }
 
+fn avro_datum(schema: &apache_avro::Schema, value: Avro) -> Vec<u8> {
+    let writer = apache_avro::writer::datum::GenericDatumWriter::builder(schema).build().unwrap();
+    writer.write_value_to_vec(value).unwrap()
+}
+
 fn avro_order(schema: &str, number: i32) -> Vec<u8> {
     let schema = apache_avro::Schema::parse_str(schema).unwrap();
     let mut fields = vec![
@@ -98,7 +103,7 @@ fn avro_order(schema: &str, number: i32) -> Vec<u8> {
     if schema.canonical_form().contains("legacy") {
         fields.push(("legacy".to_owned(), Avro::String("old".to_owned())));
     }
-    apache_avro::to_avro_datum(&schema, Avro::Record(fields)).unwrap()
+    avro_datum(&schema, Avro::Record(fields))
 }
 
 /// What a table has of an order, where `legacy` was or was not sent.
@@ -323,7 +328,11 @@ fn a_filter_keeps_what_is_true_of_it_and_reads_excluded_columns() {
     let plan = stage.workspace.plan();
     plan.assert_replaces_for(STREAM, "record_type_filter");
     stage.write(&with(&stream, "/record_type_filter", "value.amuont >= 3"));
-    stage.workspace.plan().run.assert_error(&["value.amuont", "value.amount"]);
+    stage
+        .workspace
+        .plan()
+        .run
+        .assert_error(&["no field `amuont` at line 1, column 7", "Did you mean `amount`?"]);
 }
 
 #[test]
@@ -358,7 +367,7 @@ fn the_example_of_formats_keeps_paid_orders_and_hides_addresses() {
                 ("placed".to_owned(), Avro::TimestampMillis(i64::from(number))),
                 ("note".to_owned(), Avro::Union(0, Box::new(Avro::Null))),
             ]);
-            apache_avro::to_avro_datum(&schema, order).unwrap()
+            avro_datum(&schema, order)
         })
         .collect();
     let paid: Vec<Acknowledged> = produce(&stage, orders)
