@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use serde_json::{Map, Value};
 use stream_pipeline::preview::{Preview, Previewed};
 use stream_spec::stream::Side;
 
 use super::messages::{Encoding, Messages};
-use super::{Answer, OutputFormat, SchemaOptions, is_standard_input, render};
+use super::{Answer, OutputFormat, SchemaOptions, is_standard_input, reader_left, render};
 use crate::limits::TABLE_CELL_CHARS_MAX;
 
 /// What to decode, and how.
@@ -70,9 +69,12 @@ pub(super) fn run(arguments: &DecodeArguments) -> anyhow::Result<Answer> {
         Box::new(BufReader::new(file))
     };
     let mut output = BufWriter::new(stdout().lock());
-    let counts = decode(preview, Messages::new(input, arguments.encoding), arguments.output, &mut output);
-    output.flush()?;
-    let counts = counts?;
+    let decoded = decode(preview, Messages::new(input, arguments.encoding), arguments.output, &mut output);
+    let counts = match decoded.and_then(|counts| output.flush().map(|()| counts).map_err(Into::into)) {
+        Ok(counts) => counts,
+        Err(error) if reader_left(&error) => return Ok(Answer::Yes),
+        Err(error) => return Err(error),
+    };
     eprintln!(
         "{} messages: {} did not fit, {} dropped by the filter",
         counts.messages, counts.misfits, counts.dropped
@@ -101,42 +103,38 @@ fn decode<R: BufRead>(
 }
 
 fn write_json(number: u64, column: &str, row: &Previewed, output: &mut dyn Write) -> anyhow::Result<()> {
-    let mut line = Map::new();
-    line.insert("message".to_owned(), Value::from(number));
-    line.insert(column.to_owned(), render::value(&row.value, 0)?);
+    write!(
+        output,
+        "{{\"message\":{number},{}:{}",
+        render::quoted(column),
+        render::value(&row.value, 0)?
+    )?;
     if let Some(reason) = row.misfit {
-        line.insert("misfit".to_owned(), Value::from(reason.name()));
+        write!(output, ",\"misfit\":{}", render::quoted(reason.name()))?;
     }
     if !row.kept {
-        line.insert("kept".to_owned(), Value::from(false));
+        write!(output, ",\"kept\":false")?;
     }
-    writeln!(output, "{}", Value::Object(line))?;
+    writeln!(output, "}}")?;
     Ok(())
 }
 
 /// A row under a head that is written with the first one. Columns are as wide as their names and what people can read beside one
 /// another: the rows of a pipe are not known before they come.
 fn write_row(number: u64, column: &str, row: &Previewed, output: &mut dyn Write) -> anyhow::Result<()> {
-    let decoded = render::value(&row.value, 0)?;
-    let names: Vec<String> = match row.value.data_type() {
-        arrow_schema::DataType::Struct(fields) => fields.iter().map(|field| format!("{column}.{}", field.name())).collect(),
-        _ => vec![column.to_owned()],
-    };
-    let cells: Vec<String> = match &decoded {
-        Value::Object(members) if members.len() == names.len() => members.values().map(cell).collect(),
-        Value::Null if names.len() > 1 => names.iter().map(|_| "NULL".to_owned()).collect(),
-        scalar => vec![cell(scalar)],
-    };
+    let cells = render::cells(column, &row.value, 0)?;
+    let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
     if number == 1 {
-        write_line(output, names.iter().map(String::as_str).chain(["kept", "misfit"]), &names)?;
+        write_line(output, names.iter().copied().chain(["kept", "misfit"]), &names)?;
     }
+    let values: Vec<String> = cells.iter().map(|(_, value)| short(value)).collect();
     let kept = if row.kept { "yes" } else { "no" };
     let misfit = row.misfit.map_or("", |reason| reason.name());
-    write_line(output, cells.iter().map(String::as_str).chain([kept, misfit]), &names)?;
+    write_line(output, values.iter().map(String::as_str).chain([kept, misfit]), &names)?;
     Ok(())
 }
 
-fn write_line<'a>(output: &mut dyn Write, cells: impl Iterator<Item = &'a str>, names: &[String]) -> io::Result<()> {
+fn write_line<'a>(output: &mut dyn Write, cells: impl Iterator<Item = &'a str>, names: &[&str]) -> io::Result<()> {
     let widths = names
         .iter()
         .map(|name| name.chars().count().max(TABLE_CELL_CHARS_MAX / 2))
@@ -145,14 +143,9 @@ fn write_line<'a>(output: &mut dyn Write, cells: impl Iterator<Item = &'a str>, 
     writeln!(output, "{}", line.join("  ").trim_end())
 }
 
-fn cell(value: &Value) -> String {
-    let text = match value {
-        Value::Null => return "NULL".to_owned(),
-        Value::String(text) => text.escape_debug().to_string(),
-        other => other.to_string(),
-    };
+fn short(text: &str) -> String {
     if text.chars().count() <= TABLE_CELL_CHARS_MAX {
-        return text;
+        return text.to_owned();
     }
     let mut short: String = text.chars().take(TABLE_CELL_CHARS_MAX - 1).collect();
     short.push('…');

@@ -8,6 +8,7 @@ mod messages;
 mod render;
 mod schema;
 
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -112,6 +113,22 @@ pub(crate) enum OutputFormat {
 /// A file, or standard input for `-`.
 fn is_standard_input(path: &PathBuf) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Writes to standard output; a reader that has seen enough is no error.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut output = std::io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// True of the error that a reader gives which has seen enough, as `head` has.
+fn reader_left(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<std::io::Error>()
+        .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 /// The parts of a problem, for machines.

@@ -12,7 +12,7 @@ use stream_spec::table;
 use stream_spec::types::{DataType, Field};
 use stream_spec::verdict::{Finding, UpdateQuestion, Verdict, verdict};
 
-use super::{Answer, OutputFormat, SchemaOptions, problem_json};
+use super::{Answer, OutputFormat, SchemaOptions, print, problem_json};
 
 /// Questions about schemas.
 #[derive(Clone, Debug, Subcommand)]
@@ -153,16 +153,17 @@ fn check(arguments: &CheckArguments) -> anyhow::Result<Answer> {
                 .iter()
                 .map(|finding| problem_json(&finding.path, &finding.text, &finding.remedy))
                 .collect();
-            println!("{}", json!({ "verdict": word, "findings": findings }));
+            print(&format!("{}\n", json!({ "verdict": word, "findings": findings })))?;
         }
         OutputFormat::Table => {
-            println!("{word}");
+            let mut text = format!("{word}\n");
             for finding in findings {
-                println!("  {}: {}", finding.path, finding.text);
+                text.push_str(&format!("  {}: {}\n", finding.path, finding.text));
                 if !finding.remedy.is_empty() {
-                    println!("    {}", finding.remedy);
+                    text.push_str(&format!("    {}\n", finding.remedy));
                 }
             }
+            print(&text)?;
         }
     }
     Ok(if matches!(answer, Verdict::Refused { .. }) {
@@ -192,12 +193,11 @@ fn columns(arguments: &ColumnsArguments) -> anyhow::Result<Answer> {
     })?;
     let rows = expand(&columns);
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    for (name, data_type) in &rows {
-        match arguments.output {
-            OutputFormat::Json => println!("{}", json!({ "name": name, "type": data_type })),
-            OutputFormat::Table => println!("{name:<width$}  {data_type}"),
-        }
-    }
+    let lines = rows.iter().map(|(name, data_type)| match arguments.output {
+        OutputFormat::Json => format!("{}\n", json!({ "name": name, "type": data_type })),
+        OutputFormat::Table => format!("{name:<width$}  {data_type}\n"),
+    });
+    print(&lines.collect::<String>())?;
     Ok(Answer::Yes)
 }
 

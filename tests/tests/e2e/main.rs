@@ -28,6 +28,7 @@ mod in_place;
 mod interrupted;
 mod lifecycle;
 mod messages;
+mod offline;
 mod quickstart;
 mod replacement;
 mod rows;
