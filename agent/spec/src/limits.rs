@@ -32,6 +32,13 @@ pub const PROTO_DEFAULT_BYTES_MAX: usize = 4096;
 /// Most enum values that a schema may have, counted once per field that uses the enum: a schema's tree holds them that often.
 pub const SCHEMA_ENUM_VALUES_MAX: usize = 200_000;
 
+/// Longest full name in an Avro schema, in bytes: every definition inside a namespace has it in its own.
+pub const AVRO_NAME_BYTES_MAX: usize = 1000;
+
+/// Most bytes of all names, aliases, symbols and defaults of an Avro schema, about, counted once per use of what has them: the
+/// tree holds them that often. A large real schema has a hundredth of it.
+pub const AVRO_TEXTS_BYTES_MAX: usize = 64 * 1024 * 1024;
+
 /// Most problems reported for one schema: enough to mend it in one go, few enough to read.
 pub const SCHEMA_PROBLEMS_MAX: usize = 20;
 

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::tree::AvroName;
 use super::{Place, Problems};
+use crate::limits::AVRO_NAME_BYTES_MAX;
 use crate::schema::json::text::{Json, quoted};
 
 /// Names that stand for types without a definition.
@@ -69,6 +70,12 @@ impl<'t> Collector<'t, '_> {
         };
         if let Some(kind) = NamedKind::of(word) {
             let name = full_name(schema, namespace);
+            if name.len() > AVRO_NAME_BYTES_MAX {
+                // What is inside would take its namespace on: not looked at.
+                let problem = format!("a full name is longer than {AVRO_NAME_BYTES_MAX} bytes");
+                let remedy = "shorten the name or its namespace";
+                return self.problems.add(&self.place, problem, quoted(&name), remedy);
+            }
             self.define(&name, Definition { schema, kind });
             if let Some(Json::List(fields)) = schema.get("fields") {
                 for (index, field) in fields.iter().enumerate() {
@@ -137,6 +144,11 @@ pub(super) fn with_aliases(schema: &Json, full: &str) -> AvroName {
         full: full.to_owned(),
         aliases,
     }
+}
+
+/// Bytes that the aliases of a schema or field take, about, in a namespace of so many.
+pub(super) fn aliases_cost(schema: &Json, namespace: usize) -> usize {
+    aliases(schema).map(|alias| size_of::<String>() + namespace + alias.len()).sum()
 }
 
 /// The texts in `aliases`.

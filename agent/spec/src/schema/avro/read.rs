@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::names::{self, Definition, NamedKind};
 use super::tree::{AvroField, AvroType, Encoding};
 use super::{Place, Problems, logical};
-use crate::limits::{SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
+use crate::limits::{AVRO_TEXTS_BYTES_MAX, SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
 use crate::schema::SchemaStep;
 use crate::schema::json::text::{Json, quoted};
 
@@ -27,6 +27,8 @@ pub(super) fn root(document: &Json, recursive_levels: usize, problems: &mut Prob
         open: Vec::new(),
         broken: HashSet::new(),
         parts: 0,
+        enum_values: 0,
+        text_bytes: 0,
         depth: 0,
     };
     reader.schema(document, "")
@@ -42,6 +44,8 @@ struct Reader<'t, 'p> {
     /// Named types whose problems are known: what is wrong in one is said once, not at each use.
     broken: HashSet<&'t str>,
     parts: usize,
+    enum_values: usize,
+    text_bytes: usize,
     depth: usize,
 }
 
@@ -49,6 +53,27 @@ impl<'t> Reader<'t, '_> {
     fn refuse<T>(&mut self, problem: impl Into<String>, found: &Json, remedy: impl Into<String>) -> Option<T> {
         self.problems.add(&self.place, problem, found.to_string(), remedy);
         None
+    }
+
+    /// Refuses what is too much of the whole. Said once: the place where the count ran out tells nothing.
+    fn refuse_whole<T>(&mut self, problem: String, remedy: &str) -> Option<T> {
+        self.problems.add(&Place::default(), problem, "a larger schema".into(), remedy);
+        None
+    }
+
+    /// Counts text that is about to be copied into the tree. Once there is too much, nothing is copied and not even measured.
+    fn take_text(&mut self, bytes: impl FnOnce() -> usize) -> Option<()> {
+        if self.text_bytes <= AVRO_TEXTS_BYTES_MAX {
+            self.text_bytes = self.text_bytes.saturating_add(bytes());
+        }
+        if self.text_bytes <= AVRO_TEXTS_BYTES_MAX {
+            return Some(());
+        }
+        let problem = format!("more than {AVRO_TEXTS_BYTES_MAX} bytes of names, aliases, symbols and defaults once names are followed");
+        self.refuse_whole(
+            problem,
+            "shorten them, or use fewer named types: those of one count at each use of it",
+        )
     }
 
     /// Reads what stands one step down.
@@ -78,11 +103,8 @@ impl<'t> Reader<'t, '_> {
     fn schema(&mut self, schema: &'t Json, namespace: &str) -> Option<AvroType> {
         self.parts += 1;
         if self.parts > SCHEMA_PARTS_MAX {
-            // Said once, for the whole: the place where the count ran out tells nothing.
             let remedy = "use fewer, or smaller, named types: each use of one counts as much as it holds";
-            let problem = format!("more than {SCHEMA_PARTS_MAX} parts once names are followed");
-            self.problems.add(&Place::default(), problem, "a larger schema".into(), remedy);
-            return None;
+            return self.refuse_whole(format!("more than {SCHEMA_PARTS_MAX} parts once names are followed"), remedy);
         }
         match schema {
             Json::Text(name) => self.by_name(name, schema, namespace),
@@ -152,12 +174,14 @@ impl<'t> Reader<'t, '_> {
             return None;
         }
         let schema = definition.schema;
-        let name = names::with_aliases(schema, full);
-        let read = self.check_aliases(schema).and_then(|()| match definition.kind {
+        let kind = definition.kind;
+        let copied = self.take_text(|| full.len() + names::aliases_cost(schema, names::namespace_of(full).len()));
+        let read = copied.and_then(|()| self.check_aliases(schema)).and_then(|()| match kind {
             NamedKind::Record => self.record(full, schema),
             NamedKind::Enum => self.enumeration(full, schema).map(plain),
             NamedKind::Fixed => {
                 let size = self.size(schema)?;
+                let name = names::with_aliases(schema, full);
                 self.annotated(Encoding::Fixed { name, size }, schema)
             }
         });
@@ -236,12 +260,14 @@ impl<'t> Reader<'t, '_> {
                 "write ascending, descending or ignore, or leave it out",
             );
         }
+        let default = field.get("default");
+        self.take_text(|| name.len() + names::aliases_cost(field, 0) + default.map_or(0, value_cost))?;
         self.check_aliases(field)?;
         let schema = self.below("type", Some(SchemaStep::Field(name.to_owned())), schema, namespace)?;
         Some(AvroField {
             name: name.to_owned(),
             aliases: names::aliases(field).map(str::to_owned).collect(),
-            default: field.get("default").map(value),
+            default: default.map(value),
             schema,
         })
     }
@@ -250,6 +276,15 @@ impl<'t> Reader<'t, '_> {
         let Some(Json::List(list)) = schema.get("symbols") else {
             return self.refuse("an enum without a list of `symbols`", schema, "write \"symbols\": [ … ]");
         };
+        self.enum_values = self.enum_values.saturating_add(list.len());
+        if self.enum_values > SCHEMA_ENUM_VALUES_MAX {
+            let remedy = "use fewer: an enum's symbols count once for each place that uses it";
+            return self.refuse_whole(
+                format!("more than {SCHEMA_ENUM_VALUES_MAX} enum symbols once names are followed"),
+                remedy,
+            );
+        }
+        self.take_text(|| list.iter().filter_map(Json::as_text).map(str::len).sum())?;
         let mut symbols: Vec<String> = Vec::with_capacity(list.len());
         let mut known = HashSet::new();
         for symbol in list {
@@ -360,4 +395,20 @@ fn value(json: &Json) -> serde_json::Value {
         Json::List(items) => items.iter().map(value).collect(),
         Json::Object(members) => members.iter().map(|(key, member)| (key.clone(), value(member))).collect(),
     }
+}
+
+/// Bytes that a default takes in the tree, about.
+fn value_cost(json: &Json) -> usize {
+    // A map takes its memory in nodes of up to eleven members, at least one node.
+    const MAP_NODE: usize = 11 * (size_of::<String>() + size_of::<serde_json::Value>());
+    let content = match json {
+        Json::Text(text) => text.len(),
+        Json::List(items) => items.iter().map(value_cost).sum(),
+        Json::Object(members) => {
+            let cost = |(key, member): &(String, Json)| 2 * size_of::<String>() + key.len() + value_cost(member);
+            MAP_NODE + members.iter().map(cost).sum::<usize>()
+        }
+        _ => 0,
+    };
+    size_of::<serde_json::Value>() + content
 }

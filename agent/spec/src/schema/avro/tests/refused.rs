@@ -189,3 +189,85 @@ fn depth_and_size_are_bounded_before_they_cost_anything() {
     let problems = parse(&"[".repeat(100_000)).expect_err("too deep as JSON");
     assert!(problems[0].remedy.contains("levels deep"), "{problems:?}");
 }
+
+/// A record of so many fields of the type `T`, which the first defines.
+fn uses_of(definition: &str, uses: usize) -> String {
+    let fields: Vec<String> = (1..uses).map(|index| format!(r#",{{"name":"f{index}","type":"T"}}"#)).collect();
+    format!(
+        r#"{{"type":"record","name":"R","fields":[{{"name":"f0","type":{definition}}}{}]}}"#,
+        fields.concat()
+    )
+}
+
+#[test]
+fn an_enum_may_be_used_often_but_not_without_end() {
+    let symbols: Vec<String> = (0..5000).map(|index| format!("\"S{index}\"")).collect();
+    let definition = format!(r#"{{"type":"enum","name":"T","symbols":[{}]}}"#, symbols.join(","));
+    parse(&uses_of(&definition, 40)).expect("200,000 symbols");
+    check(
+        &uses_of(&definition, 41),
+        "",
+        "more than 200000 enum symbols once names are followed",
+    );
+}
+
+#[test]
+fn what_each_use_of_a_name_copies_is_bounded() {
+    let text = "x".repeat(500_000);
+    let problem = "more than 67108864 bytes of names, aliases, symbols and defaults once names are followed";
+    let record = |field: &str| format!(r#"{{"type":"record","name":"T","fields":[{{"type":"int",{field}}}]}}"#);
+    for (what, definition) in [
+        ("default", record(&format!(r#""name":"a","default":"{text}""#))),
+        (
+            "default of many values",
+            record(&format!(r#""name":"a","default":[{}0]"#, "0,".repeat(200_000))),
+        ),
+        (
+            "default of many objects",
+            record(&format!(r#""name":"a","default":[{}0]"#, "{\"\":0},".repeat(50_000))),
+        ),
+        ("field's name", record(&format!(r#""name":"{text}""#))),
+        ("field's alias", record(&format!(r#""name":"a","aliases":["{text}"]"#))),
+        ("symbol", format!(r#"{{"type":"enum","name":"T","symbols":["{text}"]}}"#)),
+        ("alias", format!(r#"{{"type":"fixed","name":"T","size":1,"aliases":["{text}"]}}"#)),
+        (
+            "many aliases in a namespace",
+            format!(
+                r#"{{"type":"fixed","name":"{}.T","size":1,"aliases":[{}"a"]}}"#,
+                "n".repeat(990),
+                "\"a\",".repeat(100_000)
+            ),
+        ),
+    ] {
+        let problems = parse(&uses_of(&definition, 200)).expect_err(what);
+        assert_eq!(
+            (problems[0].location.as_str(), problems[0].problem.as_str()),
+            ("", problem),
+            "{what}"
+        );
+        if what != "many aliases in a namespace" {
+            parse(&uses_of(&definition, 1)).unwrap_or_else(|problems| panic!("{what} once: {problems:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_full_name_is_not_endless() {
+    let fixed = |name: &str| format!(r#"{{"type":"fixed","name":"{name}","size":1}}"#);
+    parse(&record_of(&fixed(&"f".repeat(1000)))).expect("as long as a name may be");
+    check(
+        &record_of(&fixed(&"f".repeat(1001))),
+        "fields[0].type",
+        "a full name is longer than 1000 bytes",
+    );
+    // A long namespace is every name's inside it.
+    let fields: Vec<String> = (0..10_000)
+        .map(|index| format!(r#"{{"name":"f{index}","type":{}}}"#, fixed(&format!("F{index}"))))
+        .collect();
+    let text = format!(
+        r#"{{"type":"record","name":"R","namespace":"{}","fields":[{}]}}"#,
+        "n".repeat(400_000),
+        fields.join(",")
+    );
+    check(&text, "", "a full name is longer than 1000 bytes");
+}
