@@ -122,6 +122,10 @@ pub const PATTERN_WORK_PER_UNIT: u64 = 100;
 /// Most places to go back to that are kept while matching a regular expression: some 30 MB.
 pub const PATTERN_STACK_MAX: usize = 500_000;
 
+/// Longest translation of a regular expression for Rust's engine, in bytes; a pattern with a longer one is matched step by step. A
+/// class of all of Unicode's letters takes twelve kilobytes, and the engine's parsers several times what they read.
+pub const PATTERN_TRANSLATED_BYTES_MAX: usize = 1024 * 1024;
+
 /// Largest form of a regular expression that Rust's engine may make; a larger one is matched step by step. A few classes of all of
 /// Unicode take a hundred kilobytes.
 pub const PATTERN_COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::TooMuchWork;
 use super::program::{Loop, Program, Step};
 use super::set::CharSet;
-use super::text::{Text, holds};
+use super::text::{Bases, Text, holds};
 use super::tree::{Behind, Fold, Greed, Times};
 use super::unicode::tables;
 use crate::limits::{PATTERN_STACK_MAX, PATTERN_WORK_MAX, PATTERN_WORK_PER_UNIT};
@@ -76,6 +76,7 @@ enum Frame {
 pub(super) struct Machine<'a> {
     program: &'a Program,
     text: Text<'a>,
+    bases: Bases,
     stack: Vec<Frame>,
     slots: Vec<usize>,
     groups: Vec<Span>,
@@ -98,6 +99,7 @@ impl<'a> Machine<'a> {
         Self {
             program,
             text: Text(units),
+            bases: Bases::default(),
             stack: Vec::new(),
             slots: vec![0; program.slots],
             groups: vec![None; program.groups],
@@ -165,10 +167,11 @@ impl<'a> Machine<'a> {
                 Some((found, width)) if set.contains(found) => Outcome::Go(next, at + width),
                 _ => Outcome::Fail,
             },
-            Step::Assertion(assertion) => match holds(self.text, *assertion, at) {
-                true => Outcome::Go(next, at),
-                false => Outcome::Fail,
-            },
+            Step::Assertion(assertion) => {
+                let holds = holds(self.text, *assertion, at, &mut self.bases);
+                self.work = self.work.checked_sub(self.bases.take_looked_at()).ok_or(TooMuchWork)?;
+                if holds { Outcome::Go(next, at) } else { Outcome::Fail }
+            }
             Step::LineEnding => self.line_ending(next, at),
             Step::BackReference { group, fold } => self.back_reference(*group, *fold, next, at),
             Step::Split { first, second } => {

@@ -154,3 +154,34 @@ fn matching_without_end_is_cut_off_and_regular_patterns_never_are() {
         Err(TooMuchWork)
     );
 }
+
+#[test]
+fn word_boundaries_among_many_marks_are_found_without_looking_at_them_again_and_again() {
+    let marks = "\u{301}".repeat(200_000);
+    let text = format!("a{marks}");
+    let find = |pattern: &str, text: &str| JavaPattern::parse(pattern).expect("read").is_found_in(text);
+    assert_eq!(find("\\bfoo", &text), Ok(false));
+    assert_eq!(find("\\bfoo", &format!("{text} foo")), Ok(true));
+    assert_eq!(find("\\bfoo", &format!("{text}foo")), Ok(false));
+    // Marks on nothing are no word, wherever the search comes from.
+    assert_eq!(find("\\bfoo", &format!(" {marks}foo")), Ok(true));
+    assert_eq!(find("\\bfoo", &format!("{marks}foo")), Ok(true));
+    let backwards = JavaPattern::parse("(?s).*\\bfoo").expect("read");
+    assert_eq!(backwards.matches_whole(&text), Ok(false));
+    // Two runs in turn: what is remembered is the last, so the looking counts as work.
+    let marks = "\u{301}".repeat(30_000);
+    let two = format!("a{marks}-a{marks}");
+    assert_eq!(find("(?s)(?:\\b|.{30002}\\b)x", &two), Err(TooMuchWork));
+}
+
+#[test]
+fn a_pattern_of_large_classes_is_matched_step_by_step() {
+    let translated = |times: usize| {
+        let pattern = JavaPattern::parse(&"\\pL".repeat(times)).expect("read");
+        assert_eq!(pattern.matches_whole(&"x".repeat(times)), Ok(true));
+        assert_eq!(pattern.matches_whole(&"x".repeat(times - 1)), Ok(false));
+        pattern.compiled.whole.get().is_some_and(Option::is_some)
+    };
+    assert!(translated(2));
+    assert!(!translated(3333), "the text of it would have 40 MB");
+}

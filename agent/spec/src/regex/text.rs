@@ -64,7 +64,7 @@ fn is_terminator(unit: u16) -> bool {
 }
 
 /// Whether an assertion holds at a place.
-pub(super) fn holds(text: Text<'_>, assertion: Assertion, at: usize) -> bool {
+pub(super) fn holds(text: Text<'_>, assertion: Assertion, at: usize, bases: &mut Bases) -> bool {
     let end = text.0.len();
     match assertion {
         Assertion::Begin => at == 0,
@@ -72,7 +72,7 @@ pub(super) fn holds(text: Text<'_>, assertion: Assertion, at: usize) -> bool {
         Assertion::LineBegin { unix } => line_begins(text, at, unix),
         Assertion::LineEnd { unix: true, every_line } => at == end || (text.unit_at(at) == Some(0x0A) && (every_line || at + 1 == end)),
         Assertion::LineEnd { unix: false, every_line } => line_ends(text, at, every_line),
-        Assertion::WordBoundary { negative, unicode } => is_boundary(text, at, unicode) != negative,
+        Assertion::WordBoundary { negative, unicode } => is_boundary(text, at, unicode, bases) != negative,
     }
 }
 
@@ -116,11 +116,11 @@ fn words() -> &'static Words {
     })
 }
 
-fn is_boundary(text: Text<'_>, at: usize, unicode: bool) -> bool {
+fn is_boundary(text: Text<'_>, at: usize, unicode: bool, bases: &mut Bases) -> bool {
     let words = words();
-    let in_word = |code: u32, place: usize| {
+    let mut in_word = |code: u32, place: usize| {
         let set = if unicode { &words.unicode } else { &words.plain };
-        set.contains(code) || (words.mark.contains(code) && has_base(text, place))
+        set.contains(code) || (words.mark.contains(code) && bases.has_base(text, place))
     };
     let left = match at.checked_sub(1) {
         Some(before) => text.code_before(at).is_some_and(|code| in_word(code, before)),
@@ -130,17 +130,49 @@ fn is_boundary(text: Text<'_>, at: usize, unicode: bool) -> bool {
     left != right
 }
 
-/// Whether marks from a place backwards stand on a letter or digit. Unit by unit, so one outside the basic plane is none.
-fn has_base(text: Text<'_>, from: usize) -> bool {
-    let words = words();
-    for place in (0..=from).rev() {
-        let Some((code, _)) = text.code_at(place) else { return false };
-        if words.base.contains(code) {
-            return true;
-        }
-        if !words.mark.contains(code) {
-            return false;
-        }
+/// What marks stand on, as far as it was looked for: asked at every place of a long run of them, each is looked at once.
+#[derive(Default)]
+pub(super) struct Bases {
+    known: Option<Run>,
+    looked_at: u64,
+}
+
+/// Marks, with what is before them as the first.
+struct Run {
+    first: usize,
+    last: usize,
+    has_base: bool,
+}
+
+impl Bases {
+    /// Units looked at since this was last asked.
+    pub(super) fn take_looked_at(&mut self) -> u64 {
+        std::mem::take(&mut self.looked_at)
     }
-    false
+
+    /// Whether marks from a place backwards stand on a letter or digit. Unit by unit, so one outside the basic plane is none.
+    fn has_base(&mut self, text: Text<'_>, from: usize) -> bool {
+        let words = words();
+        for place in (0..=from).rev() {
+            if let Some(run) = &mut self.known
+                && (run.first..=run.last).contains(&place)
+            {
+                run.last = run.last.max(from);
+                return run.has_base;
+            }
+            self.looked_at += 1;
+            let code = text.code_at(place).map(|(code, _)| code);
+            let has_base = code.is_some_and(|code| words.base.contains(code));
+            let is_mark = code.is_some_and(|code| words.mark.contains(code));
+            if has_base || !is_mark || place == 0 {
+                self.known = Some(Run {
+                    first: place,
+                    last: from,
+                    has_base,
+                });
+                return has_base;
+            }
+        }
+        false
+    }
 }

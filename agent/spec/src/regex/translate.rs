@@ -8,7 +8,7 @@ use fancy_regex::{Regex, RegexBuilder};
 
 use super::set::CharSet;
 use super::tree::{Assertion, Greed, Node, One, Pattern};
-use crate::limits::PATTERN_COMPILED_BYTES_MAX;
+use crate::limits::{PATTERN_COMPILED_BYTES_MAX, PATTERN_TRANSLATED_BYTES_MAX};
 
 /// A translation, and what it asks of a text.
 #[derive(Debug)]
@@ -80,15 +80,15 @@ struct Writer {
 }
 
 impl Writer {
-    /// Writes a node. None if it is not regular.
+    /// Writes a node. None if it is not regular, or too long.
     fn node(&mut self, node: &Node, repeated: bool) -> Option<()> {
         match node {
-            Node::Set(set) => self.set(set),
+            Node::Set(set) => self.set(set)?,
             Node::Run(characters) => {
                 for one in characters {
                     match one {
                         One::Exactly(code) => self.code(*code),
-                        One::AnyOf(set) => self.set(set),
+                        One::AnyOf(set) => self.set(set)?,
                     }
                 }
             }
@@ -149,7 +149,8 @@ impl Writer {
         }
     }
 
-    fn set(&mut self, set: &CharSet) {
+    /// Writes a class, which is what makes a translation long. None once it is too long.
+    fn set(&mut self, set: &CharSet) -> Option<()> {
         self.text.push('[');
         let before = self.text.len();
         for (first, last) in set.ranges() {
@@ -161,6 +162,7 @@ impl Writer {
             self.text.push_str("^\\x{0}-\\x{10FFFF}");
         }
         self.text.push(']');
+        (self.text.len() <= PATTERN_TRANSLATED_BYTES_MAX).then_some(())
     }
 
     fn range(&mut self, first: u32, last: u32) {
