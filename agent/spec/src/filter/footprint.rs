@@ -35,6 +35,11 @@ impl Read {
     pub(crate) fn allows(&self, new: &DataType) -> bool {
         self.data_type == *new || (!self.whole && has_parts(new) && kind(&self.data_type) == kind(new))
     }
+
+    /// True when reading `place` so sees what becomes of the values at `changed`: there, around it, or in it if all of it is read.
+    pub(crate) fn sees(&self, place: &ReadPlace, changed: &ReadPlace) -> bool {
+        changed.contains(place) || (self.whole && place.contains(changed))
+    }
 }
 
 fn has_parts(data_type: &DataType) -> bool {

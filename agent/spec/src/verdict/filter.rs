@@ -1,5 +1,6 @@
 //! What a record filter reads stays as it is (product part D6): neither taken away nor of another type, BIGINT for INT included,
-//! for a filter that was declared on one type would from then on see values that it never saw.
+//! for a filter that was declared on one type would from then on see values that it never saw; nor read otherwise from the same bytes,
+//! a value more in an enum excepted.
 
 use super::{Findings, UpdateQuestion, exclusions::SideTypes};
 use crate::filter::footprint::{self, ReadPlace};
@@ -28,19 +29,31 @@ pub(super) fn judge(text: &str, question: &UpdateQuestion<'_>, new: &SideTypes, 
         .filter_map(|(side, data_type)| data_type.clone().map(|data_type| Field::new(side.column(), data_type)))
         .collect();
     let mut broken: Vec<ReadPlace> = Vec::new();
-    for (place, read) in footprint::of(&filter) {
+    let reads = footprint::of(&filter);
+    for (place, read) in &reads {
         // Metadata columns do not change; a side that cannot be judged is refused as a whole.
         let judged = new_columns.iter().any(|column| column.name == place.column);
-        if !judged || broken.iter().any(|outer| outer.contains(&place)) {
+        if !judged || broken.iter().any(|outer| outer.contains(place)) {
             continue;
         }
-        let what = match footprint::resolve(&place, &new_columns) {
+        let what = match footprint::resolve(place, &new_columns) {
             Some(new) if read.allows(new) => continue,
             Some(new) => format!("{} → {new}", read.data_type),
             None => "removed".to_owned(),
         };
         let path = show_path(&place.column, &place.path);
-        broken.push(place);
+        broken.push(place.clone());
+        findings.refuse(path, format!("{what}, and the record filter `{text}` reads it"), REMEDY);
+    }
+    let seen = |changed: &ReadPlace| reads.iter().any(|(place, read)| read.sees(place, changed));
+    let otherwise: Vec<(ReadPlace, String)> = findings
+        .read_otherwise
+        .iter()
+        .filter(|(changed, _)| seen(changed) && !broken.iter().any(|outer| outer.contains(changed)))
+        .cloned()
+        .collect();
+    for (changed, what) in otherwise {
+        let path = show_path(&changed.column, &changed.path);
         findings.refuse(path, format!("{what}, and the record filter `{text}` reads it"), REMEDY);
     }
     // The filter means the same by every place that it reads; a name may still have become ambiguous.

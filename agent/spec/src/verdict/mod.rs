@@ -18,6 +18,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use self::compare::{Comparison, Known};
+use crate::filter::footprint::ReadPlace;
 use crate::path::ColumnPath;
 use crate::schema::{self, ParsedSchema, SchemaFormat, Wire, show_path};
 use crate::stream::{DirectSchemas, Side};
@@ -225,6 +226,9 @@ struct Findings {
     change_by_path: HashMap<String, usize>,
     reasons: Vec<Finding>,
     refused_paths: HashSet<String>,
+    /// Places whose old messages read otherwise from now on, and how: what a record filter must not read. A value that an enum gets
+    /// is not here.
+    read_otherwise: Vec<(ReadPlace, String)>,
 }
 
 impl Findings {
@@ -262,7 +266,12 @@ impl Findings {
     /// A filter that cannot be read by this version: whatever it might read must stay as it is (product part D6).
     fn refuse_what_a_filter_may_read(&mut self, filter: &str) {
         let touches = |kind: &FindingKind| matches!(kind, FindingKind::FieldRemoved | FindingKind::Widened);
-        let touched = |change: &&Finding| change.kinds.iter().any(touches);
+        let otherwise: HashSet<String> = self
+            .read_otherwise
+            .iter()
+            .map(|(place, _)| show_path(&place.column, &place.path))
+            .collect();
+        let touched = |change: &&Finding| change.kinds.iter().any(touches) || otherwise.contains(&change.path);
         let touched: Vec<Finding> = self.changes.iter().filter(touched).cloned().collect();
         for finding in touched {
             let text = format!("{}, and the record filter `{filter}` may read it", finding.text);

@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::{FindingKind, Findings};
+use crate::filter::footprint::ReadPlace;
 pub(super) use crate::schema::protobuf::normal_form;
 use crate::schema::protobuf::tree::{ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
 use crate::schema::protobuf::{enum_name, words};
@@ -61,25 +62,53 @@ fn inside(field: &ProtoField) -> (Option<SchemaStep>, &ProtoKind) {
     }
 }
 
-/// The other members of each field's oneof, by number.
-fn partners(message: &ProtoMessage) -> HashMap<u32, BTreeSet<u32>> {
-    let mut members: HashMap<&str, BTreeSet<u32>> = HashMap::new();
-    for field in &message.fields {
-        if let Some(oneof) = &field.oneof {
-            members.entry(oneof).or_default().insert(field.number);
+/// The oneofs of a message: the name of each field's, and the members of each, held once however many there are.
+struct Oneofs<'m> {
+    by_number: HashMap<u32, &'m str>,
+    members: HashMap<&'m str, BTreeSet<u32>>,
+}
+
+impl<'m> Oneofs<'m> {
+    fn of(message: &'m ProtoMessage) -> Self {
+        let mut oneofs = Self {
+            by_number: HashMap::new(),
+            members: HashMap::new(),
+        };
+        for field in &message.fields {
+            if let Some(oneof) = &field.oneof {
+                oneofs.by_number.insert(field.number, oneof);
+                oneofs.members.entry(oneof).or_default().insert(field.number);
+            }
+        }
+        oneofs
+    }
+
+    /// The oneof that a field is in together with others.
+    fn shared(&self, number: u32) -> Option<(&'m str, &BTreeSet<u32>)> {
+        let name = *self.by_number.get(&number)?;
+        let members = self.members.get(name)?;
+        (members.len() > 1).then_some((name, members))
+    }
+}
+
+/// The first fields of a oneof that an earlier schema has too: one of them, if any, is the first that a later member was apart from.
+struct Firsts<'m> {
+    number: u32,
+    /// The earlier oneof of it.
+    before: Option<&'m str>,
+    /// The first member that was apart from that.
+    apart: Option<u32>,
+}
+
+impl Firsts<'_> {
+    /// The first member that was apart from a later one, of which this is the earlier oneof.
+    fn apart_from(&self, before: Option<&str>) -> Option<u32> {
+        if before.is_some() && before == self.before {
+            self.apart
+        } else {
+            Some(self.number)
         }
     }
-    let of = |field: &ProtoField| {
-        let mut others = field
-            .oneof
-            .as_deref()
-            .and_then(|oneof| members.get(oneof))
-            .cloned()
-            .unwrap_or_default();
-        others.remove(&field.number);
-        (field.number, others)
-    };
-    message.fields.iter().map(of).collect()
 }
 
 struct Judge<'f> {
@@ -170,15 +199,38 @@ impl Judge<'_> {
     }
 
     fn oneofs(&mut self, old: &ProtoMessage, new: &ProtoMessage) {
-        let (before, after) = (partners(old), partners(new));
-        for field in &new.fields {
-            let (Some(known), Some(now)) = (before.get(&field.number), after.get(&field.number)) else {
+        let (before, known, now) = (Oneofs::of(old), Fields::of(old), Fields::of(new));
+        let earlier = |number: u32| before.by_number.get(&number).copied();
+        let mut members: Vec<&ProtoField> = new
+            .fields
+            .iter()
+            .filter(|field| field.oneof.is_some() && known.by_number.contains_key(&field.number))
+            .collect();
+        members.sort_by_key(|field| field.number);
+        let mut firsts: HashMap<&str, Firsts<'_>> = HashMap::new();
+        let mut joined: HashMap<u32, u32> = HashMap::new();
+        for field in members {
+            let oneof = field.oneof.as_deref().unwrap_or_default();
+            let Some(first) = firsts.get_mut(oneof) else {
+                let (number, before) = (field.number, earlier(field.number));
+                firsts.insert(
+                    oneof,
+                    Firsts {
+                        number,
+                        before,
+                        apart: None,
+                    },
+                );
                 continue;
             };
-            let joined = now
-                .iter()
-                .find(|number| **number < field.number && before.contains_key(number) && !known.contains(number));
-            let Some(other) = joined.and_then(|number| new.fields.iter().find(|field| field.number == *number)) else {
+            let before = earlier(field.number);
+            joined.extend(first.apart_from(before).map(|other| (field.number, other)));
+            if before.is_none() || before != first.before {
+                first.apart.get_or_insert(field.number);
+            }
+        }
+        for field in &new.fields {
+            let Some(other) = joined.get(&field.number).and_then(|number| now.by_number.get(number)) else {
                 continue;
             };
             self.path.push(SchemaStep::Field(field.name.clone()));
@@ -217,21 +269,42 @@ struct Changes<'f> {
 }
 
 impl Changes<'_> {
+    /// Says what is read otherwise, also to whoever must not read it.
     fn change(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        let place = ReadPlace {
+            column: self.column.to_owned(),
+            path: self.path.clone(),
+        };
+        self.findings.read_otherwise.push((place, text.clone()));
+        self.harmless(text);
+    }
+
+    /// Says what is read otherwise, though the values that were read so far stay what they were.
+    fn harmless(&mut self, text: String) {
         self.findings
-            .change(show_path(self.column, &self.path), FindingKind::ReadOtherwise, text.into());
+            .change(show_path(self.column, &self.path), FindingKind::ReadOtherwise, text);
     }
 
     fn messages(&mut self, old: &ProtoMessage, new: &ProtoMessage) {
         let known = Fields::of(old);
-        let (before, after) = (partners(old), partners(new));
+        let (before, after) = (Oneofs::of(old), Oneofs::of(new));
+        // Answers by the names of two oneofs: all members of one ask the same.
+        let mut same: HashMap<(&str, &str), bool> = HashMap::new();
         for field in &new.fields {
             // A field of another name is another column: what it was does not matter.
             let Some(last) = known.by_name.get(field.name.as_str()) else {
                 continue;
             };
             self.path.push(SchemaStep::Field(field.name.clone()));
-            if before.get(&field.number) != after.get(&field.number) {
+            let stays = match (before.shared(field.number), after.shared(field.number)) {
+                (None, None) => true,
+                (Some((old, old_members)), Some((new, new_members))) => {
+                    *same.entry((old, new)).or_insert_with(|| old_members == new_members)
+                }
+                _ => false,
+            };
+            if !stays {
                 self.change("the oneof around it changes: of its members only the last in a message has a value");
             }
             self.field(last, field);
@@ -285,7 +358,7 @@ impl Changes<'_> {
             .filter(|name| !known.contains(name))
             .collect();
         if !added.is_empty() {
-            self.change(format!("the enum gets the values {}", added.join(", ")));
+            self.harmless(format!("the enum gets the values {}", added.join(", ")));
         }
         if old.closed != new.closed {
             let (open, closed) = (
@@ -300,7 +373,12 @@ impl Changes<'_> {
             ));
         }
         if old.values.first() != new.values.first() {
-            self.change("the enum's first value changes: a map's entry without a value shows it");
+            let text = "the enum's first value changes: a map's entry without a value shows it";
+            if self.path.last() == Some(&SchemaStep::MapValue) {
+                self.change(text);
+            } else {
+                self.harmless(text.to_owned());
+            }
         }
     }
 }

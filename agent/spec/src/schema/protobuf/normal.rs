@@ -3,7 +3,7 @@
 //! Fields are in the order of their numbers, message types are named by the order of their use and written once per content, oneofs
 //! of one member are none. What decoding does not see (names of messages, options, comments, JSON names) is not in it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
 use super::words;
@@ -37,19 +37,24 @@ impl Writer {
         let mut fields: Vec<&ProtoField> = message.fields.iter().collect();
         fields.sort_by_key(|field| field.number);
         let mut body = String::new();
-        let mut written: Vec<&str> = Vec::new();
+        let mut oneofs: HashMap<&str, Vec<&ProtoField>> = HashMap::new();
         for field in &fields {
-            let members: Vec<&&ProtoField> = fields
-                .iter()
-                .filter(|other| other.oneof.is_some() && other.oneof == field.oneof)
-                .collect();
-            match &field.oneof {
-                Some(oneof) if members.len() > 1 => {
-                    if written.contains(&oneof.as_str()) {
+            if let Some(oneof) = &field.oneof {
+                oneofs.entry(oneof).or_default().push(field);
+            }
+        }
+        let names: HashSet<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+        let mut written = 0;
+        for field in &fields {
+            let oneof = field.oneof.as_deref().unwrap_or_default();
+            match oneofs.get(oneof) {
+                Some(members) if members.len() > 1 => {
+                    // Its other members stand with the first.
+                    if members.first().is_some_and(|first| first.number != field.number) {
                         continue;
                     }
-                    written.push(oneof);
-                    body.push_str(&format!("oneof {} {{\n", free_name(&fields, written.len())));
+                    written += 1;
+                    body.push_str(&format!("oneof {} {{\n", free_name(&format!("oneof_{written}"), &names)));
                     for member in members {
                         body.push_str(&self.field(member));
                     }
@@ -129,7 +134,11 @@ impl Writer {
             ""
         };
         let values: String = values.iter().map(|(name, number)| format!("{name} = {number};\n")).collect();
-        let name = shown_name(declared);
+        let name = if declared.closed {
+            free_name(CLOSED_NAME, &declared.values.iter().map(|(name, _)| name.as_str()).collect())
+        } else {
+            shown_name(declared).to_owned()
+        };
         let outer = self.declared(&format!("enum {name} {{\n{closed}{aliases}{values}}}\n"));
         format!("{outer}.{name}")
     }
@@ -145,18 +154,21 @@ impl Writer {
     }
 }
 
+/// The name of closed enums, which show none.
+const CLOSED_NAME: &str = "E";
+
 /// The part of an enum's name that decoding shows.
 pub(crate) fn shown_name(declared: &ProtoEnum) -> &str {
     if declared.closed {
-        return "E";
+        return CLOSED_NAME;
     }
     declared.full_name.rsplit('.').next().unwrap_or_default()
 }
 
-/// A name for a oneof that no field has.
-fn free_name(fields: &[&ProtoField], index: usize) -> String {
-    let mut name = format!("oneof_{index}");
-    while fields.iter().any(|field| field.name == name) {
+/// A name that none of those beside it has.
+fn free_name(wanted: &str, taken: &HashSet<&str>) -> String {
+    let mut name = wanted.to_owned();
+    while taken.contains(name.as_str()) {
         name.push('_');
     }
     name

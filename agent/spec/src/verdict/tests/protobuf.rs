@@ -17,6 +17,10 @@ fn proto(text: &str) -> DirectSchemas {
 }
 
 fn ask_texts(versions: &[&str]) -> Verdict {
+    ask_filtered(versions, None)
+}
+
+fn ask_filtered(versions: &[&str], filter: Option<&str>) -> Verdict {
     let (new, history) = versions.split_last().expect("a new schema");
     let history: Vec<DirectSchemas> = history.iter().map(|text| proto(text)).collect();
     let none = BTreeSet::new();
@@ -24,7 +28,7 @@ fn ask_texts(versions: &[&str]) -> Verdict {
         history: &history,
         table_columns: None,
         deduplication_columns: &none,
-        record_type_filter: None,
+        record_type_filter: filter,
         excluded: &none,
         new_schemas: &proto(new),
         new_excluded: &none,
@@ -326,4 +330,112 @@ fn a_schema_that_is_refused_says_so_at_its_field() {
         &["int32 a = 1;", "int32 b = 1"],
         "refused\nvalue: the new schema is refused: expected ';' or '[', but found '}' at `1:44`",
     );
+}
+
+/// The answer to an update with a record filter.
+fn shown_filtered(old: &str, new: &str, filter: &str) -> String {
+    let text = |fields: &str| match fields.starts_with("syntax") {
+        true => fields.to_owned(),
+        false => format!("message M {{ {fields} }}"),
+    };
+    shown(&ask_filtered(&[&text(old), &text(new)], Some(filter)))
+}
+
+#[test]
+fn what_a_record_filter_reads_is_not_read_otherwise() {
+    let proto2 = |fields: &str| format!("syntax = \"proto2\"; message M {{ {fields} }}");
+    let five = proto2("optional int32 a = 1 [default = 5]; optional int32 b = 2;");
+    let six = proto2("optional int32 a = 1 [default = 6]; optional int32 b = 2;");
+    let open = "enum E { Z = 0; } E a = 1; map<string, E> m = 2; int32 b = 3;";
+    let closed = format!(
+        "syntax = \"proto2\"; message M {{ {} }}",
+        "enum E { Z = 0; } optional E a = 1; optional int32 b = 3;"
+    );
+    let opened = "enum E { Z = 0; } optional E a = 1; optional int32 b = 3;";
+    let inner = |kind: &str| format!("message N {{ {kind} x = 1; int32 y = 2; }} N n = 1; repeated N l = 2; repeated {kind} r = 3;");
+    let (old, new) = (inner("uint32"), inner("int64"));
+    for (old, new, filter, refused) in [
+        (five.as_str(), six.as_str(), "value.a = 5", "value.a: the default changes"),
+        (&five, &six, "value.a IS NULL", "value.a: the default changes"),
+        (&five, &six, "value.b = 5", ""),
+        ("int32 a = 1;", "optional int32 a = 1;", "value.a = 0", "value.a: gets presence"),
+        (
+            "optional int32 a = 1;",
+            "int32 a = 1;",
+            "value.a = 0",
+            "value.a: loses its presence",
+        ),
+        (&old, &new, "value.n.x > 0", "value.n.x: uint32"),
+        (&old, &new, "value.n.y > 0", ""),
+        (&old, &new, "value.n IS NULL", ""),
+        (&old, &new, "value.l[0].x > 0", "value.l[].x: uint32"),
+        (&old, &new, "size(value.r) > 0", ""),
+        (&old, &new, "array_contains(value.r, 1L)", "value.r[]: uint32"),
+        (&closed, opened, "value.a = 'Z'", "value.a: the enum shows numbers"),
+        (&closed, opened, "value.b = 1", ""),
+        // A value more is none of those that were read.
+        (open, &open.replace("Z = 0;", "Z = 0; Y = 1;"), "value.a = 'Z'", ""),
+        (open, &open.replace("E", "F"), "value.m['k'] = 'Z'", "value.m{}: numbers that"),
+        (
+            "message N { int32 x = 1; } oneof o { N n = 1; int32 b = 2; }",
+            "message N { int32 x = 1; } N n = 1; optional int32 b = 2;",
+            "value.n.x = 1",
+            "value.n: the oneof around it changes",
+        ),
+    ] {
+        let answer = shown_filtered(old, new, filter);
+        if refused.is_empty() {
+            assert!(answer.starts_with("in place\n"), "{filter}: {answer}");
+        } else {
+            let lines: Vec<&str> = answer.lines().collect();
+            assert_eq!((lines.len(), lines[0]), (2, "refused"), "{filter}: {answer}");
+            assert!(lines[1].starts_with(refused), "{filter}: {answer}");
+            assert!(
+                lines[1].ends_with(&format!(", and the record filter `{filter}` reads it")),
+                "{answer}"
+            );
+        }
+    }
+    let unread = "from_another_version(value.a)";
+    assert!(shown_filtered(&five, &six, unread).starts_with("refused\nvalue.a: the default changes"));
+    assert!(shown_filtered(open, &open.replace("Z = 0;", "Z = 0; Y = 1;"), unread).starts_with("in place"));
+}
+
+#[test]
+fn of_the_fields_there_are_the_first_that_was_apart_is_named() {
+    let ab = "oneof o { int32 a = 1; int32 b = 2; } int32 c = 3; int32 d = 4;";
+    for (old, new, expected) in [
+        (
+            ab,
+            "oneof o { int32 a = 1; int32 b = 2; int32 c = 3; int32 d = 4; }",
+            "value.c: moves into one oneof with `a`: messages that hold both would lose one\n\
+             value.d: moves into one oneof with `a`: messages that hold both would lose one",
+        ),
+        (
+            "oneof o { int32 a = 1; int32 c = 3; } oneof p { int32 b = 2; int32 d = 4; }",
+            "oneof o { int32 d = 4; int32 c = 3; int32 b = 2; int32 a = 1; }",
+            "value.d: moves into one oneof with `a`: messages that hold both would lose one\n\
+             value.c: moves into one oneof with `b`: messages that hold both would lose one\n\
+             value.b: moves into one oneof with `a`: messages that hold both would lose one",
+        ),
+    ] {
+        check_fields(&[old, new], &format!("refused\n{expected}"));
+    }
+}
+
+#[test]
+fn a_oneof_of_many_members_is_compared_in_no_time() {
+    let members = |kind: &str| -> String { (1..=10_000).map(|number| format!("{kind} f{number} = {number};")).collect() };
+    let oneof = |kind: &str, more: &str| format!("oneof o {{ {} {more} }}", members(kind));
+    check_fields(&[&oneof("int32", ""), &oneof("int32", "")], "unchanged");
+    let answer = ask_texts(&[
+        &format!("message M {{ {} }}", oneof("int32", "")),
+        &format!("message M {{ {} }}", oneof("int32", "int32 g = 20000;")),
+    ]);
+    assert!(shown(&answer).contains("value.f7: the oneof around it changes"));
+    let answer = ask_texts(&[
+        &format!("message M {{ {} }}", members("optional int32")),
+        &format!("message M {{ {} }}", oneof("int32", "")),
+    ]);
+    assert!(shown(&answer).starts_with("refused\nvalue.f2: moves into one oneof with `f1`"));
 }

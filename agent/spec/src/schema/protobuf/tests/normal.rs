@@ -34,6 +34,10 @@ fn a_normal_form_means_what_its_text_means() {
             "syntax = \"proto3\"; enum E { Z = 0; } message M { E e = 1; map<string, E> m = 2; optional E p = 3; }",
             "M",
         ),
+        (
+            "syntax = \"proto2\"; enum E1 { E = 0; E_ = 1; } message M { optional E1 e = 1 [default = E_]; }",
+            "M",
+        ),
         ("syntax = \"proto3\"; message A { message N {} N n = 1; int32 b = 2; }", "A"),
     ] {
         let given = text(schema_text, name);
