@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 
 use super::Findings;
-use crate::schema::avro::normal_form;
-use crate::schema::avro::tree::{AvroField, AvroType, Encoding, UnionShape};
+use crate::schema::avro::tree::{AvroField, AvroType, Encoding, Logical, UnionShape};
+use crate::schema::avro::{logical_name, normal_form};
 use crate::schema::{SchemaPath, SchemaStep, show_path};
 
 const REMEDY: &str = "keep it as it is, or make a new stream: one that is backed by a schema registry evolves more freely";
@@ -65,13 +65,8 @@ impl Judge<'_> {
             (Encoding::Map(old), Encoding::Map(new)) => self.below(SchemaStep::MapValue, old, new),
             (Encoding::Union(old), Encoding::Union(new)) => self.branches(old, new),
             (Encoding::Enum { symbols: old, .. }, Encoding::Enum { symbols: new, .. }) => {
-                if old != new {
-                    let text = format!(
-                        "the symbols change from {} to {}: values are stored by their place",
-                        list(old),
-                        list(new)
-                    );
-                    self.refuse(text);
+                if let Some(difference) = symbols_differ(old, new) {
+                    self.refuse(format!("{difference}: values are stored by their place among the symbols"));
                 }
             }
             _ => self.scalars(old, new),
@@ -168,20 +163,24 @@ impl Judge<'_> {
 
 /// A type in few words: `int`, `long timestamp-millis`, `fixed(4)`.
 fn shown(schema: &AvroType) -> String {
-    let form = normal_form(schema);
-    match &schema.encoding {
-        Encoding::Fixed { size, .. } if schema.logical.is_none() => format!("fixed({size})"),
-        encoding => match form.split_once("\"logicalType\":\"").and_then(|(_, rest)| rest.split_once('"')) {
-            Some(("decimal", _)) => match schema.logical {
-                Some(crate::schema::avro::tree::Logical::Decimal { precision, scale }) => {
-                    format!("{} decimal({precision},{scale})", encoding.word())
-                }
-                _ => encoding.word().to_owned(),
-            },
-            Some((logical, _)) => format!("{} {logical}", encoding.word()),
-            None => encoding.word().to_owned(),
-        },
+    let word = schema.encoding.word();
+    match (schema.logical.and_then(logical_name), schema.logical, &schema.encoding) {
+        (Some(name), Some(Logical::Decimal { precision, scale }), _) => format!("{word} {name}({precision},{scale})"),
+        (Some(name), ..) => format!("{word} {name}"),
+        (None, _, Encoding::Fixed { size, .. }) => format!("{word}({size})"),
+        _ => word.to_owned(),
     }
+}
+
+/// The first difference between the symbols of two enums.
+fn symbols_differ(old: &[String], new: &[String]) -> Option<String> {
+    let index = (0..old.len().max(new.len())).find(|index| old.get(*index) != new.get(*index))?;
+    Some(match (old.get(index), new.get(index)) {
+        (Some(before), Some(after)) => format!("the symbol at index {index} changes from `{before}` to `{after}`"),
+        (None, Some(added)) => format!("the symbol `{added}` is added at index {index}"),
+        (Some(removed), None) => format!("the symbol `{removed}` at index {index} is removed"),
+        (None, None) => return None,
+    })
 }
 
 fn list(names: &[String]) -> String {

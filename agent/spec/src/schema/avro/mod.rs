@@ -18,7 +18,7 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use normal::normal_form;
+pub(crate) use normal::{logical_name, normal_form};
 
 use super::json::{Problems as JsonProblems, text};
 use super::{ParsedSchema, SchemaPath, SchemaProblem};

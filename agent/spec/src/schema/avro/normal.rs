@@ -97,20 +97,29 @@ impl Writer {
 
 /// The members that say a logical type, each with a comma behind it.
 fn logical_form(logical: Option<Logical>) -> String {
-    let name = match logical {
-        None | Some(Logical::Uuid | Logical::Duration | Logical::BigDecimal) => return String::new(),
-        Some(Logical::Decimal { precision, scale }) => {
-            return format!("\"logicalType\":\"decimal\",\"precision\":{precision},\"scale\":{scale},");
-        }
-        Some(Logical::Date) => "date",
-        Some(Logical::TimeMillis) => "time-millis",
-        Some(Logical::TimeMicros) => "time-micros",
-        Some(Logical::TimestampMillis) => "timestamp-millis",
-        Some(Logical::TimestampMicros) => "timestamp-micros",
-        Some(Logical::TimestampNanos) => "timestamp-nanos",
-        Some(Logical::LocalTimestampMillis) => "local-timestamp-millis",
-        Some(Logical::LocalTimestampMicros) => "local-timestamp-micros",
-        Some(Logical::LocalTimestampNanos) => "local-timestamp-nanos",
+    let Some((logical, name)) = logical.and_then(|logical| Some((logical, logical_name(logical)?))) else {
+        return String::new();
     };
-    format!("\"logicalType\":\"{name}\",")
+    let digits = match logical {
+        Logical::Decimal { precision, scale } => format!("\"precision\":{precision},\"scale\":{scale},"),
+        _ => String::new(),
+    };
+    format!("\"logicalType\":\"{name}\",{digits}")
+}
+
+/// The name of a logical type that says what a value is; none of one that changes nothing.
+pub(crate) fn logical_name(logical: Logical) -> Option<&'static str> {
+    Some(match logical {
+        Logical::Uuid | Logical::Duration | Logical::BigDecimal => return None,
+        Logical::Decimal { .. } => "decimal",
+        Logical::Date => "date",
+        Logical::TimeMillis => "time-millis",
+        Logical::TimeMicros => "time-micros",
+        Logical::TimestampMillis => "timestamp-millis",
+        Logical::TimestampMicros => "timestamp-micros",
+        Logical::TimestampNanos => "timestamp-nanos",
+        Logical::LocalTimestampMillis => "local-timestamp-millis",
+        Logical::LocalTimestampMicros => "local-timestamp-micros",
+        Logical::LocalTimestampNanos => "local-timestamp-nanos",
+    })
 }

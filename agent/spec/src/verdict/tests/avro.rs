@@ -103,7 +103,23 @@ fn int_becomes_long_at_any_depth_where_the_bytes_stay() {
         (
             r#"{"type":"enum","name":"E","symbols":["A"]}"#,
             r#"{"type":"enum","name":"E","symbols":["A","B"]}"#,
-            "the symbols change from [A] to [A, B]: values are stored by their place",
+            "the symbol `B` is added at index 1: values are stored by their place among the symbols",
+        ),
+        (
+            r#"{"type":"enum","name":"E","symbols":["A","B","C"]}"#,
+            r#"{"type":"enum","name":"E","symbols":["A","C","B"]}"#,
+            "the symbol at index 1 changes from `B` to `C`: values are stored by their place among the symbols",
+        ),
+        (
+            r#"{"type":"enum","name":"E","symbols":["A","B"]}"#,
+            r#"{"type":"enum","name":"E","symbols":["A"]}"#,
+            "the symbol `B` at index 1 is removed: values are stored by their place among the symbols",
+        ),
+        // A logical type of what is inside is not the record's.
+        (
+            r#"{"type":"record","name":"N","fields":[{"name":"x","type":{"type":"int","logicalType":"date"}}]}"#,
+            r#"{"type":"fixed","name":"F","size":12,"logicalType":"duration"}"#,
+            "record → fixed(12) changes what the bytes mean",
         ),
     ] {
         check_type(old, new, &format!("refused\nvalue.a: {text}"));
