@@ -70,7 +70,8 @@ impl Finisher<'_> {
     }
 
     fn data_type(&mut self, shape: &Shape) -> DataType {
-        if self.path.len() > TYPE_DEPTH_MAX {
+        // The root is a level, and so is what is inside an array or map that says nothing of it, as the decoder counts them.
+        if self.path.len() + usize::from(holds_what_is_not_said(&shape.kind)) >= TYPE_DEPTH_MAX {
             return self.refuse(
                 shape,
                 format!("the type is nested more than {TYPE_DEPTH_MAX} levels deep"),
@@ -151,5 +152,14 @@ impl Finisher<'_> {
                 self.problems.add_shown(&shape.location, problem, super::text::quoted(name), remedy);
             }
         }
+    }
+}
+
+/// True for an array or map whose inside, of which no schema speaks, is text.
+fn holds_what_is_not_said(kind: &Kind) -> bool {
+    match kind {
+        Kind::Array(array) => array.items.is_none(),
+        Kind::Object(object) => object.properties.is_none() && object.additional.is_none(),
+        _ => false,
     }
 }

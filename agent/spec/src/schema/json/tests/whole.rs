@@ -56,15 +56,38 @@ fn every_problem_of_a_text_is_reported_at_once() {
     assert_eq!(parse(&text).expect_err("many problems").len(), SCHEMA_PROBLEMS_MAX);
 }
 
+/// Levels of a type as the decoder counts them: every type is one.
+fn levels_of(data_type: &DataType) -> usize {
+    1 + match data_type {
+        DataType::Struct(fields) => fields.iter().map(|field| levels_of(&field.data_type)).max().unwrap_or(0),
+        DataType::Array(inside) | DataType::Map(_, inside) => levels_of(inside),
+        _ => 0,
+    }
+}
+
 #[test]
 fn depth_and_size_are_bounded() {
-    let nested = |levels: usize| {
+    let nested = |levels: usize, inside: &str| {
         let open = r#"{"type":"object","properties":{"a":"#.repeat(levels);
-        format!(r#"{open}{{"type":"integer"}}{}"#, "}}".repeat(levels))
+        format!("{open}{inside}{}", "}}".repeat(levels))
     };
-    assert!(parse(&nested(TYPE_DEPTH_MAX)).is_ok());
-    let problems = parse(&nested(TYPE_DEPTH_MAX + 1)).expect_err("one level more");
-    assert!(problems[0].problem.contains("nested more than 100 levels deep"), "{problems:?}");
+    // The value inside is a level, also where nothing is said of it: the decoder takes no type with more.
+    for (inside, own_levels) in [
+        (r#"{"type":"integer"}"#, 1),
+        ("{}", 1),
+        (r#"{"type":"array"}"#, 2),
+        (r#"{"type":"object"}"#, 2),
+        (r#"{"type":"array","items":{"type":"integer"}}"#, 2),
+        (r#"{"type":"object","additionalProperties":{"type":"integer"}}"#, 2),
+    ] {
+        let parsed = parse(&nested(TYPE_DEPTH_MAX - own_levels, inside)).expect(inside);
+        assert_eq!(levels_of(&parsed.data_type), TYPE_DEPTH_MAX, "{inside}");
+        let problems = parse(&nested(TYPE_DEPTH_MAX - own_levels + 1, inside)).expect_err("one level more");
+        assert!(
+            problems[0].problem.contains("nested more than 100 levels deep"),
+            "{inside}: {problems:?}"
+        );
+    }
     check_refused(&"[".repeat(100_000), "", &format!("nested more than {JSON_DEPTH_MAX} levels deep"));
     check_refused(&" ".repeat(SCHEMA_TEXT_BYTES_MAX + 1), "", "the schema text is too long");
 
