@@ -213,13 +213,13 @@ impl Runner {
             write_failed: &mut self.write_failed,
         };
         let ended = session.run().await;
-        self.cut_short = ended.is_err() && self.desired.borrow().stop;
+        self.cut_short = self.desired.borrow().stop && leaves_some(&ended);
         match ended? {
             SessionEnd::Told => return Ok(()),
             SessionEnd::SourceChanged => {}
             SessionEnd::TooLarge(partitions, why) => {
                 tracing::info!(stream = %definition.spec.name, ?partitions, why, "partitions wait for a column to be widened");
-                self.waiting.note(partitions, &why);
+                self.waiting.note(partitions, &why, &current(&table));
             }
             SessionEnd::Refused(partitions) => {
                 // What was read before the refusal is committed, so the recorded position is the one that is refused.
@@ -285,6 +285,11 @@ impl Runner {
             table.close().await;
         }
     }
+}
+
+/// Whether a session that ended so may have had rows in hand that are not committed.
+fn leaves_some(ended: &Result<SessionEnd, PipelineError>) -> bool {
+    matches!(ended, Err(_) | Ok(SessionEnd::TooLarge(..)))
 }
 
 /// What an error means for the stream.
@@ -360,6 +365,14 @@ mod tests {
             Failure::Lasting(phase) => panic!("{phase:?} does not end a stream"),
         };
         assert_eq!(shown, expected, "{error}");
+    }
+
+    #[test]
+    fn a_session_that_ends_with_values_that_wait_has_not_committed_all() {
+        let waits = SessionEnd::TooLarge(Default::default(), "narrow".to_owned());
+        assert!(leaves_some(&Ok(waits)));
+        assert!(leaves_some(&Err(PipelineError::Internal { message: "m".to_owned() })));
+        assert!(!leaves_some(&Ok(SessionEnd::Told)) && !leaves_some(&Ok(SessionEnd::SourceChanged)));
     }
 
     #[test]

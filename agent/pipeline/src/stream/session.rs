@@ -1,6 +1,7 @@
 //! One attachment to a source: gathers, hands batches to the stages, looks around from time to time, and ends cleanly.
 //!
-//! Invariant: a session that ends without an error has committed every record that it took.
+//! Invariant: a session that ends without an error has committed every record that it took, unless values wait for a wider column:
+//! then what it had in hand is read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -104,7 +105,7 @@ struct LoopState {
 }
 
 impl Session<'_> {
-    /// Reads until there is a reason to end. Everything taken is committed, or the error says why not.
+    /// Reads until there is a reason to end. Everything taken is committed, or the error, or the values that wait, say why not.
     pub(crate) async fn run(mut self) -> Result<SessionEnd, PipelineError> {
         let mut state = LoopState {
             flush_at: None,
@@ -405,17 +406,57 @@ async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineErr
     }
 }
 
-/// Returns once nothing is widened any more, or the table is closed; never where no partition waits for that.
+/// Returns once nothing is widened any more; never where no partition waits for that, nor if nobody looks after the table any more,
+/// which the next look around finds and says.
 async fn widened(table: &mut Option<watch::Receiver<TableState>>) {
-    match table {
-        Some(table) => drop(table.wait_for(|table| table.widening.is_none()).await),
-        None => std::future::pending().await,
+    if let Some(table) = table
+        && table.wait_for(|table| table.widening.is_none()).await.is_ok()
+    {
+        return;
     }
+    std::future::pending().await
 }
 
 async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => tokio::time::sleep_until(moment).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::position::Positions;
+    use crate::table::{SourceIdentity, TableTotals, WideningState};
+
+    fn state(is_widening: bool) -> TableState {
+        TableState {
+            version: 1,
+            generation: 1,
+            columns: Vec::new(),
+            widening: is_widening.then(|| WideningState {
+                stored_columns: Vec::new(),
+                trouble: None,
+            }),
+            positions: Positions::new(),
+            source: SourceIdentity::default(),
+            losses: Vec::new(),
+            totals: TableTotals::default(),
+            created_ms: 0,
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_widening_is_heard_and_the_end_of_a_committer_is_not_taken_for_it() {
+        let (sender, receiver) = watch::channel(state(true));
+        let mut table = Some(receiver);
+        let wait = Duration::from_millis(20);
+        assert!(tokio::time::timeout(wait, widened(&mut table)).await.is_err());
+        sender.send_replace(state(false));
+        widened(&mut table).await;
+        sender.send_replace(state(true));
+        drop(sender);
+        assert!(tokio::time::timeout(wait, widened(&mut table)).await.is_err(), "it would spin");
     }
 }

@@ -8,7 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use stream_spec::table::{KAFKA_PARTITION, KAFKA_TOPIC};
+use stream_spec::types::Field;
 
+use crate::limits::CONDITION_SENTENCES_MAX;
 use crate::position::{PartitionId, Positions};
 use crate::status::{PipelineCondition, condition};
 use crate::table::TableState;
@@ -17,18 +19,41 @@ use crate::table::TableState;
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     partitions: BTreeMap<PartitionId, String>,
+    /// What was in force when they were found to wait.
+    under: Option<Under>,
+}
+
+/// What decides whether values fit: the definition's generation, and the columns as the table's files have them.
+#[derive(Debug, PartialEq, Eq)]
+struct Under {
+    generation: u64,
+    stored_columns: Vec<Field>,
+}
+
+impl Under {
+    /// What is in force while something is widened.
+    fn of(table: &TableState) -> Option<Self> {
+        table.widening.as_ref().map(|widening| Self {
+            generation: table.generation,
+            stored_columns: widening.stored_columns.clone(),
+        })
+    }
 }
 
 impl Waiting {
-    /// These partitions have values that need a wider column.
-    pub(crate) fn note(&mut self, partitions: BTreeSet<PartitionId>, why: &str) {
+    /// These partitions have values that need a wider column, as the table is now.
+    pub(crate) fn note(&mut self, partitions: BTreeSet<PartitionId>, why: &str, table: &TableState) {
+        self.look_at(table);
+        self.under = Under::of(table);
         self.partitions
             .extend(partitions.into_iter().map(|partition| (partition, why.to_owned())));
     }
 
-    /// Forgets all once nothing is widened any more.
+    /// Forgets all once nothing is widened any more, or other values come: a definition without the field needs no wider column. If
+    /// a partition waits still, one batch says so again.
     pub(crate) fn look_at(&mut self, table: &TableState) {
-        if table.widening.is_none() {
+        let under = Under::of(table);
+        if under.is_none() || under != self.under {
             self.partitions.clear();
         }
     }
@@ -52,11 +77,16 @@ impl Waiting {
         let widening = table.widening.as_ref()?;
         let reason = if self.is_any() { "WideningPending" } else { "WideningFailed" };
         let why: BTreeSet<&String> = self.partitions.values().collect();
-        let places: Vec<String> = self
+        let more = self.partitions.len().saturating_sub(CONDITION_SENTENCES_MAX);
+        let mut places: Vec<String> = self
             .partitions
             .keys()
+            .take(CONDITION_SENTENCES_MAX)
             .map(|partition| format!("{} of `{}`", partition.partition, partition.topic))
             .collect();
+        if more > 0 {
+            places.push(format!("and {more} more"));
+        }
         let waits = (!places.is_empty()).then(|| format!("partitions that wait: {}", places.join(", ")));
         let sentences = widening.trouble.iter().cloned().chain(why.into_iter().cloned()).chain(waits);
         condition(condition::COLUMNS_WIDENED, reason, sentences)
@@ -99,6 +129,7 @@ mod tests {
     use std::sync::Arc;
 
     use arrow_array::{Int32Array, StringArray};
+    use stream_spec::types::DataType;
 
     use super::*;
     use crate::position::Position;
@@ -131,7 +162,7 @@ mod tests {
     #[test]
     fn partitions_wait_until_nothing_is_widened_and_the_others_are_read() {
         let mut waiting = Waiting::default();
-        waiting.note(BTreeSet::from([partition(1)]), "`value.id` is INT");
+        waiting.note(BTreeSet::from([partition(1)]), "`value.id` is INT", &table(true, None));
         waiting.look_at(&table(true, None));
         let mut attach = Positions::from([(partition(0), Position::new(5, 0)), (partition(1), Position::new(6, 0))]);
         let mut held = BTreeMap::new();
@@ -148,12 +179,40 @@ mod tests {
         let said = |waiting: &Waiting, table: &TableState| waiting.condition(table).map(|said| format!("{} {}", said.reason, said.message));
         assert_eq!(said(&waiting, &table(true, None)), None);
         assert_eq!(said(&waiting, &table(true, Some("disk"))).as_deref(), Some("WideningFailed disk"));
-        waiting.note(BTreeSet::from([partition(1), partition(3)]), "narrow");
+        waiting.note(BTreeSet::from([partition(1), partition(3)]), "narrow", &table(true, None));
         assert_eq!(
             said(&waiting, &table(true, Some("disk"))).as_deref(),
             Some("WideningPending disk; narrow; partitions that wait: 1 of `orders`, 3 of `orders`")
         );
         assert_eq!(said(&waiting, &table(false, None)), None);
+        waiting.note((0..1_000).map(partition).collect(), "narrow", &table(true, None));
+        assert_eq!(
+            said(&waiting, &table(true, None)).as_deref(),
+            Some(
+                "WideningPending narrow; partitions that wait: 0 of `orders`, 1 of `orders`, 2 of `orders`, 3 of `orders`, 4 of \
+                 `orders`, and 995 more"
+            )
+        );
+    }
+
+    #[test]
+    fn a_definition_that_excludes_the_field_is_read_while_the_widening_is_stuck() {
+        let mut waiting = Waiting::default();
+        let stuck = table(true, Some("disk"));
+        waiting.note(BTreeSet::from([partition(1)]), "`value.id` is INT", &stuck);
+        waiting.look_at(&stuck);
+        assert!(waiting.is_any(), "the same definition needs BIGINT still");
+        let without_field = TableState { generation: 2, ..stuck };
+        waiting.look_at(&without_field);
+        assert!(!waiting.is_any());
+        // The guess can be wrong.
+        waiting.note(BTreeSet::from([partition(1)]), "`value.id` is INT", &without_field);
+        waiting.look_at(&without_field);
+        assert!(waiting.is_any());
+        let mut with_another_stored = without_field;
+        with_another_stored.widening.as_mut().unwrap().stored_columns = vec![Field::new("id", DataType::Int)];
+        waiting.look_at(&with_another_stored);
+        assert!(!waiting.is_any());
     }
 
     #[test]
