@@ -16,7 +16,7 @@ use super::log::actions::{Action, Add};
 use super::small_files::SmallFile;
 use super::state::LoadedTable;
 use super::store::table_files::{Leave, TableFiles};
-use super::widening::take_step;
+use super::widening::{note_failure, take_step};
 use super::write::{Origin, delete_files};
 use super::{Switch, TableError, TableState, clock, doubled, positions, schema, switch};
 use crate::position::Positions;
@@ -109,7 +109,7 @@ impl Committer {
                 let (back, answer) = self.change(table, move |table| take_step(&files, table, step)).await?;
                 table = back;
                 if let Err(error) = answer {
-                    self.widening_failed(&mut table, &error);
+                    table = self.widening_failed(table, error).await?;
                 }
                 table.files_stale |= table.snapshot.small_files.want_reading();
             }
@@ -121,17 +121,19 @@ impl Committer {
             }
             CareResult::Swept => self.care.swept(),
             CareResult::Stopped => {}
-            CareResult::Failed(CareKind::Widen, error) => self.widening_failed(&mut table, &error),
+            CareResult::Failed(CareKind::Widen, error) => table = self.widening_failed(table, error).await?,
             CareResult::Failed(kind, error) => self.care.failed(&self.files, kind, &error),
         }
         Some(table)
     }
 
     /// Says so in the state: values can be waiting for it.
-    fn widening_failed(&mut self, table: &mut LoadedTable, error: &TableError) {
-        self.care.failed(&self.files, CareKind::Widen, error);
-        table.widening.trouble = Some(error.to_string());
-        self.state.send_replace(table.public());
+    async fn widening_failed(&mut self, table: LoadedTable, error: TableError) -> Option<LoadedTable> {
+        let files = self.files.clone();
+        let note = move |table: &mut LoadedTable| (note_failure(&files, table, &error), error);
+        let (table, (rest, error)) = self.change(table, note).await?;
+        self.care.failed_for(&self.files, CareKind::Widen, &error, rest);
+        Some(table)
     }
 
     /// Changes the table on a blocking thread and publishes its state. A panic there loses the state: the task ends, callers

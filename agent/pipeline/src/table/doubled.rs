@@ -75,7 +75,7 @@ pub(super) fn undo(files: &TableFiles, table: &mut LoadedTable) -> Result<(), Ta
         tracing::warn!(
             table = files.table(),
             version = doubled.version,
-            "undoing another writer's rewrite of files that were compacted before: their rows were in the table twice"
+            "undoing another writer's rewrite of files that were rewritten before: their rows were in the table twice"
         );
         let is_newest = |table: &LoadedTable| table.doubled.iter().all(|other| other.version <= doubled.version);
         let actions = |table: &LoadedTable| match is_newest(table) {
@@ -144,7 +144,7 @@ impl Doubled {
 
 fn undo_it(version: i64) -> String {
     format!(
-        "version {version} rewrote files that had been compacted before, so rows are in it twice; undo it with `RESTORE TABLE … TO \
+        "version {version} rewrote files that had been rewritten before, so rows are in it twice; undo it with `RESTORE TABLE … TO \
          VERSION AS OF {}` and make the change again",
         version - 1
     )

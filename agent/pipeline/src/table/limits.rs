@@ -56,11 +56,15 @@ pub(super) const YOUNG_ENTRY: Duration = Duration::from_secs(60);
 /// Time between two sweeps of one table's expired log and orphans; a sweep lists folders that may hold a week of files.
 pub(super) const SWEEP_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// Care jobs (checkpoint, compaction, sweep) of one warehouse that run at once: they must not starve the streams.
+/// Care jobs (checkpoint, compaction, widening, sweep) of one warehouse that run at once: they must not starve the streams.
 pub(super) const CARE_JOBS: usize = 2;
 
 /// Wait before a failed care job of a table is tried again.
 pub(super) const CARE_RETRY: Duration = Duration::from_secs(30);
+
+/// Wait before a widening that found no space is begun anew: it needs the space of the whole table, and the streams of the warehouse
+/// need what little there is.
+pub(super) const WIDENING_FULL_RETRY: Duration = Duration::from_secs(60 * 60);
 
 /// Files too small for good that are remembered per table. If there are more, the log is read again once half of these are
 /// put together.
@@ -94,6 +98,13 @@ pub(super) const COPIED_FILES_MAX: usize = 128;
 /// Files that are rewritten at once to widen their columns, and that the committer rewrites at most while appends wait; it takes
 /// half a full file of bytes at most besides, a second's work or so.
 pub(super) const WIDENED_FILES_AT_ONCE: usize = 128;
+
+/// Retention of deleted files where a table's properties do not say: Delta's default.
+pub(super) const DELETED_FILE_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Age up to which rewritten files go into the swap however short the table's retention is: a widening must come to its end. That
+/// they are there is looked at besides.
+pub(super) const WIDENED_FILE_AGE_MIN: Duration = Duration::from_secs(60 * 60);
 
 /// Times in a row that a swap of widened files is begun anew because another writer was faster; then care looks again.
 pub(super) const SWAP_ATTEMPTS_MAX: usize = 4;

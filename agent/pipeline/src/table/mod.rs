@@ -246,6 +246,11 @@ pub enum TableError {
 }
 
 impl TableError {
+    /// Whether the storage has no space.
+    fn is_full(&self) -> bool {
+        matches!(self, Self::Storage { source, .. } if remedy::is_full(source.as_ref()))
+    }
+
     /// Whether trying again can help.
     pub fn retry(&self) -> Retry {
         match self {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::SourceIdentity;
+use super::limits::DELETED_FILE_RETENTION;
 use super::schema::Places;
 
 const STREAM_UID: &str = "featurestore.stream_uid";
@@ -15,6 +16,8 @@ const TOPIC_IDS: &str = "featurestore.topic_ids";
 /// INT columns whose values are decoded as BIGINT and whose files are being rewritten; not there when there are none.
 const WIDENING: &str = "featurestore.widening";
 
+/// How long a VACUUM leaves files alone that are not in the table.
+const DELETED_FILE_RETENTION_PROPERTY: &str = "delta.deletedFileRetentionDuration";
 /// Drops transactions, and with them positions, at a checkpoint.
 const TXN_RETENTION: &str = "delta.setTransactionRetentionDuration";
 const COLUMN_MAPPING: &str = "delta.columnMapping.mode";
@@ -26,7 +29,7 @@ pub(super) fn of_new_table(uid: &str, generation: u64, source: &SourceIdentity, 
     let mut properties = BTreeMap::from([
         (STREAM_UID.to_owned(), uid.to_owned()),
         ("delta.logRetentionDuration".to_owned(), interval.clone()),
-        ("delta.deletedFileRetentionDuration".to_owned(), interval),
+        (DELETED_FILE_RETENTION_PROPERTY.to_owned(), interval),
         // The log is cleaned by our care alone: other writers would list the whole folder after each of their commits.
         ("delta.enableExpiredLogCleanup".to_owned(), "false".to_owned()),
     ]);
@@ -62,6 +65,34 @@ pub(super) fn widening(properties: &BTreeMap<String, String>) -> Result<Places, 
         None => Ok(Places::new()),
         Some(text) => serde_json::from_str(text).map_err(|_| format!("its property `{WIDENING}` is `{text}`")),
     }
+}
+
+/// How long a VACUUM leaves files alone that are not in the table; Delta's default where that is not said, or in words that are not
+/// known here.
+pub(super) fn deleted_file_retention(properties: &BTreeMap<String, String>) -> Duration {
+    let text = properties.get(DELETED_FILE_RETENTION_PROPERTY);
+    text.and_then(|text| interval(text)).unwrap_or(DELETED_FILE_RETENTION)
+}
+
+/// A length of time as `interval 1 day 12 hours`; months and years have none.
+fn interval(text: &str) -> Option<Duration> {
+    let text = text.to_ascii_lowercase();
+    let words: Vec<&str> = text.split_whitespace().skip_while(|word| *word == "interval").collect();
+    let mut sum = Duration::ZERO;
+    for pair in words.chunks(2) {
+        let [count, unit] = pair else { return None };
+        let seconds: u64 = match unit.trim_end_matches('s') {
+            "second" => 1,
+            "minute" => 60,
+            "hour" => 60 * 60,
+            "day" => 24 * 60 * 60,
+            "week" => 7 * 24 * 60 * 60,
+            _ => return None,
+        };
+        let count: u64 = count.parse().ok()?;
+        sum = sum.checked_add(Duration::from_secs(count.checked_mul(seconds)?))?;
+    }
+    (!words.is_empty()).then_some(sum)
 }
 
 /// The uid of the stream that created the table, if a stream did.
@@ -125,6 +156,23 @@ mod tests {
             properties.get("delta.logRetentionDuration").map(String::as_str),
             Some("interval 60 seconds")
         );
+    }
+
+    #[test]
+    fn the_retention_of_deleted_files_is_read_as_spark_writes_it() {
+        for (text, seconds) in [
+            ("interval 60 seconds", 60),
+            ("INTERVAL 1 WEEK", 604_800),
+            ("interval 1 day 12 hours", 129_600),
+            ("2 minutes", 120),
+            ("interval 1 month", 604_800),
+            ("interval", 604_800),
+            ("interval 99999999999999999 weeks", 604_800),
+        ] {
+            let properties = BTreeMap::from([(DELETED_FILE_RETENTION_PROPERTY.to_owned(), text.to_owned())]);
+            assert_eq!(deleted_file_retention(&properties), Duration::from_secs(seconds), "{text}");
+        }
+        assert_eq!(deleted_file_retention(&BTreeMap::new()), DELETED_FILE_RETENTION);
     }
 
     #[test]

@@ -17,6 +17,12 @@ pub(super) fn of(source: &(dyn Error + 'static)) -> &'static str {
     }
 }
 
+/// Whether a storage error with that source says that there is no space.
+pub(super) fn is_full(source: &(dyn Error + 'static)) -> bool {
+    let kind = system_error(source).map(io::Error::kind);
+    matches!(kind, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+}
+
 /// The operating system's error that this one comes from, if it does.
 fn system_error<'error>(error: &'error (dyn Error + 'static)) -> Option<&'error io::Error> {
     let mut next = Some(error);

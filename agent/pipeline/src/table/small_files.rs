@@ -2,7 +2,7 @@
 //!
 //! Invariant: bounded; a file is here at most once, and one that is forgotten is found again by the next read of the log.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::limits::{COMPACTION_CLASS_BITS, SMALL_FILES_MAX};
 
@@ -119,6 +119,14 @@ impl SmallFiles {
             }
         }
         Some(chosen)
+    }
+
+    /// The same without some of the files.
+    pub(super) fn without(&self, taken: &HashSet<String>) -> Self {
+        let mut left = self.clone();
+        let paths: Vec<&String> = self.places.keys().filter(|path| taken.contains(*path)).collect();
+        paths.into_iter().for_each(|path| drop(left.take(path)));
+        left
     }
 
     fn get(&self, path: &str) -> Option<&SmallFile> {

@@ -122,13 +122,15 @@ impl LoadedTable {
         let txns = txns.map(|txn| (txn.app_id.as_str(), txn.version));
         positions::advance(&self.uid, &mut self.positions, txns).map_err(|app_id| format!("bad transaction `{app_id}`"))?;
         for action in actions {
-            if let Some(remove) = &action.remove
-                && let Some(file) = self.snapshot.small_files.removed(&remove.path)
-            {
-                self.snapshot.totals.files -= 1;
-                self.snapshot.totals.rows -= file.rows;
-                self.snapshot.totals.bytes -= i64::try_from(file.bytes).unwrap_or_default();
-            }
+            let Some(remove) = &action.remove else { continue };
+            let Some(file) = self.snapshot.small_files.removed(&remove.path) else {
+                // What a large file held only the log says.
+                self.files_stale = true;
+                continue;
+            };
+            self.snapshot.totals.files -= 1;
+            self.snapshot.totals.rows -= file.rows;
+            self.snapshot.totals.bytes -= i64::try_from(file.bytes).unwrap_or_default();
         }
         self.take_additions(actions);
         self.take_definition(actions)?;

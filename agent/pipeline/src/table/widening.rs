@@ -6,10 +6,11 @@
 //! Invariant: the swap is made only at a version whose live files are all rewritten, each once.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use super::care::widen::{Group, WideningStep, fits_the_committer, left_of, rewrite};
 use super::commit::{Commit, Operation, commit, probe};
-use super::limits::SWAP_ATTEMPTS_MAX;
+use super::limits::{CARE_RETRY, SWAP_ATTEMPTS_MAX, WIDENED_FILE_AGE_MIN, WIDENING_FULL_RETRY};
 use super::log::actions::{Action, Add, Metadata, Remove};
 use super::log::replay::live_files;
 use super::schema::{Ints, Places, grow};
@@ -75,12 +76,7 @@ impl Widening {
     fn drop_lost_groups(&mut self, files: &TableFiles) -> Result<(), TableError> {
         let mut kept = Vec::with_capacity(self.groups.len());
         for group in &self.groups {
-            let mut is_whole = true;
-            for output in &group.outputs {
-                let found = files.facts(&output.path)?;
-                is_whole &= found.is_some_and(|facts| i64::try_from(facts.bytes) == Ok(output.size));
-            }
-            if is_whole {
+            if are_there(files, &group.outputs)? {
                 kept.push(group.clone());
             }
         }
@@ -93,6 +89,56 @@ impl Widening {
         }
         Ok(())
     }
+
+    /// Drops the groups, and their files, of which an output was written before that time: no VACUUM that begins before the swap may
+    /// find one old enough to be deleted.
+    fn drop_old_groups(&mut self, files: &TableFiles, before_ms: i64) {
+        let count = self.groups.len();
+        self.groups.retain(|group| {
+            let is_old = group.outputs.iter().any(|output| output.modification_time < before_ms);
+            if is_old {
+                delete_files(files, &group.outputs);
+            }
+            !is_old
+        });
+        if self.groups.len() < count {
+            tracing::warn!(
+                table = files.table(),
+                groups = count - self.groups.len(),
+                "rewritten files that no commit named were so old that a VACUUM may take them; they are written again"
+            );
+        }
+    }
+}
+
+/// Whether all of these files are there, and whole.
+fn are_there(files: &TableFiles, outputs: &[Add]) -> Result<bool, TableError> {
+    for output in outputs {
+        let found = files.facts(&output.path)?;
+        if !found.is_some_and(|facts| i64::try_from(facts.bytes) == Ok(output.size)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A step failed: says so, and how long to wait before the next. Where there is no space all that was rewritten goes, for it would
+/// take the space from what the stream has to write.
+pub(super) fn note_failure(files: &TableFiles, table: &mut LoadedTable, error: &TableError) -> Duration {
+    // While the outcome of the swap is unknown its files may be part of the table.
+    if !error.is_full() || table.unresolved.is_some() {
+        table.widening.trouble = Some(error.to_string());
+        return CARE_RETRY;
+    }
+    for group in std::mem::take(&mut table.widening.groups) {
+        delete_files(files, &group.outputs);
+    }
+    table.widening.trouble = Some(format!(
+        "{error}; making the columns BIGINT needs space for about {} bytes besides what is there, and begins anew within {} minutes",
+        table.snapshot.totals.bytes,
+        WIDENING_FULL_RETRY.as_secs() / 60
+    ));
+    WIDENING_FULL_RETRY
 }
 
 /// Takes in what care has rewritten, or swaps if care found that little is left.
@@ -124,6 +170,10 @@ fn swap(files: &TableFiles, table: &mut LoadedTable, target_file_bytes: u64) -> 
         if table.widening.places.is_empty() {
             return Ok(());
         }
+        let now_ms = clock::now_ms();
+        table
+            .widening
+            .drop_old_groups(files, now_ms.saturating_sub(oldest_swapped_ms(table)));
         table.widening.drop_lost_groups(files)?;
         let version = table.snapshot.version;
         let live = live_files(files, version, &|_| true)?;
@@ -163,12 +213,19 @@ fn swap(files: &TableFiles, table: &mut LoadedTable, target_file_bytes: u64) -> 
     Ok(())
 }
 
-/// Commits the swap at the version of those live files; false if another writer was faster.
+/// Age of rewritten files up to which they go into the swap, in milliseconds: half of what a VACUUM leaves alone.
+fn oldest_swapped_ms(table: &LoadedTable) -> i64 {
+    let retention = properties::deleted_file_retention(&table.snapshot.metadata.configuration);
+    let age = (retention / 2).max(WIDENED_FILE_AGE_MIN);
+    i64::try_from(age.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Commits the swap at the version of those live files; false if another writer was faster, or took a rewritten file away.
 fn commit_swap(files: &TableFiles, table: &mut LoadedTable, live: &[Add]) -> Result<bool, TableError> {
     expect_all_rows(files, live, &table.widening.groups)?;
     let (version, outputs) = (table.snapshot.version, outputs(&table.widening.groups));
     let actions = |table: &LoadedTable| {
-        if table.snapshot.version != version {
+        if table.snapshot.version != version || !are_there(files, &outputs)? {
             return Ok(None);
         }
         let now_ms = clock::now_ms();

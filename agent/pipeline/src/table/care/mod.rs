@@ -15,7 +15,7 @@ use super::limits::{CHECKPOINT_ACTIONS_PER_COMMIT, CHECKPOINT_EVERY_COMMITS_MAX}
 use super::log::actions::Add;
 use super::log::checkpoint_writer::write_checkpoint;
 use super::log::replay::CheckpointSize;
-use super::small_files::SmallFile;
+use super::small_files::{SmallFile, SmallFiles};
 use super::state::LoadedTable;
 use super::store::table_files::{Leave, TableFiles};
 use super::{TableCareSettings, TableError};
@@ -40,17 +40,17 @@ pub(super) enum CareJob {
     },
 }
 
-/// Kinds of care, the most urgent first.
+/// Kinds of care, in the order in which they have their turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CareKind {
     /// Checkpoints keep opening cheap.
     Checkpoint,
-    /// Widening lets values through that wait.
-    Widen,
     /// Compaction keeps reading cheap.
     Compact,
     /// Sweeps keep the disk free.
     Sweep,
+    /// Widening lets values through that wait.
+    Widen,
 }
 
 /// How a job ended.
@@ -73,7 +73,7 @@ pub(super) enum CareResult {
 }
 
 impl CareJob {
-    /// The most urgent job of an allowed kind, if one is due.
+    /// The next job of an allowed kind, if one is due.
     pub(super) fn due(table: &LoadedTable, settings: &TableCareSettings, allowed: impl Fn(CareKind) -> bool) -> Option<Self> {
         let snapshot = &table.snapshot;
         let uncovered = snapshot.version - snapshot.checkpoint.version;
@@ -85,14 +85,10 @@ impl CareJob {
                 history: settings.history,
             });
         }
-        // It puts small files together besides, so compaction can wait for it.
-        if sound && allowed(CareKind::Widen) && !table.widening.places.is_empty() {
-            return Some(Self::Widen(Widen::of(table, settings.target_file_bytes)));
-        }
         if sound
             && allowed(CareKind::Compact)
             && !table.files_stale
-            && let Some(inputs) = snapshot.small_files.choose(settings.compact_at_files, settings.target_file_bytes)
+            && let Some(inputs) = to_compact(table, settings)
         {
             let columns = table.columns.clone();
             return Some(Self::Compact(Compaction {
@@ -101,10 +97,15 @@ impl CareJob {
                 target_file_bytes: settings.target_file_bytes,
             }));
         }
-        allowed(CareKind::Sweep).then_some(Self::Sweep {
-            history: settings.history,
-            widening: !table.widening.places.is_empty(),
-        })
+        let widening = !table.widening.places.is_empty();
+        if allowed(CareKind::Sweep) {
+            return Some(Self::Sweep {
+                history: settings.history,
+                widening,
+            });
+        }
+        // A widening of a large table takes hours, step by step: the others, which are due now and then, must not wait for its end.
+        (widening && sound && allowed(CareKind::Widen)).then(|| Self::Widen(Widen::of(table, settings.target_file_bytes)))
     }
 
     /// What kind it is.
@@ -134,6 +135,17 @@ impl CareJob {
             Err(error) => CareResult::Failed(kind, error),
         }
     }
+}
+
+/// Small files to put together, if that is due. Those that are rewritten stay as they are: it would be to do again.
+fn to_compact(table: &LoadedTable, settings: &TableCareSettings) -> Option<Vec<SmallFile>> {
+    let choose = |files: &SmallFiles| files.choose(settings.compact_at_files, settings.target_file_bytes);
+    let (all, widening) = (&table.snapshot.small_files, &table.widening);
+    let chosen = choose(all)?;
+    if widening.groups.is_empty() {
+        return Some(chosen);
+    }
+    choose(&all.without(&widening.done()))
 }
 
 /// Commits between two checkpoints: as set, and more for a long one, so that checkpoints cost the same per commit at any age.

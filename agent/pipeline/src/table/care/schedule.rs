@@ -73,8 +73,13 @@ impl CareSchedule {
 
     /// A job failed: its kind rests, the others go on.
     pub(in crate::table) fn failed(&mut self, files: &TableFiles, kind: CareKind, error: &TableError) {
+        self.failed_for(files, kind, error, CARE_RETRY);
+    }
+
+    /// The same, and it rests that long.
+    pub(in crate::table) fn failed_for(&mut self, files: &TableFiles, kind: CareKind, error: &TableError, time: Duration) {
         tracing::warn!(table = files.table(), ?kind, %error, "care of a table failed and will be tried again");
-        self.rest(kind, CARE_RETRY);
+        self.rest(kind, time);
     }
 
     /// A sweep is done: the next one can wait.

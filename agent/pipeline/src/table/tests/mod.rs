@@ -21,4 +21,5 @@ mod sweeps;
 mod trash;
 mod upkeep;
 mod widening;
+mod widening_care;
 mod widening_races;

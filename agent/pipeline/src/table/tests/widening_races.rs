@@ -16,7 +16,7 @@ use crate::table::widening::take_step;
 use crate::table::{TableCareSettings, TableError, Warehouse};
 
 /// Care that rewrites three of ten small files at a time, and leaves one to the committer.
-fn three_at_a_time(lab: &Lab) -> TableCareSettings {
+pub(super) fn three_at_a_time(lab: &Lab) -> TableCareSettings {
     TableCareSettings {
         target_file_bytes: file_of(lab, 1).size.unsigned_abs() * 5 / 2,
         ..quiet()
@@ -24,7 +24,7 @@ fn three_at_a_time(lab: &Lab) -> TableCareSettings {
 }
 
 /// A table of ten files whose column is being widened, and nothing done yet.
-async fn widening_of_ten() -> (Lab, LoadedTable) {
+pub(super) async fn widening_of_ten() -> (Lab, LoadedTable) {
     let lab = Lab::with_ten_files().await;
     let mut table = lab.load(0);
     commit_switch(&lab.files(), &mut table, &switch(2, wide_columns())).unwrap();
@@ -32,7 +32,7 @@ async fn widening_of_ten() -> (Lab, LoadedTable) {
 }
 
 /// One step of care and of the committer.
-fn step(lab: &Lab, table: &mut LoadedTable) -> Result<(), TableError> {
+pub(super) fn step(lab: &Lab, table: &mut LoadedTable) -> Result<(), TableError> {
     let job = CareJob::due(table, &three_at_a_time(lab), |kind| kind == CareKind::Widen).expect("a step is due");
     match run(lab, job) {
         CareResult::Widened(step) => take_step(&lab.files(), table, step),
@@ -41,7 +41,7 @@ fn step(lab: &Lab, table: &mut LoadedTable) -> Result<(), TableError> {
 }
 
 /// Steps until all is done.
-fn finish(lab: &Lab, table: &mut LoadedTable) {
+pub(super) fn finish(lab: &Lab, table: &mut LoadedTable) {
     for _ in 0..50 {
         if table.widening.places.is_empty() {
             return;
@@ -173,6 +173,7 @@ async fn a_swap_that_fails_or_whose_outcome_is_unknown_is_made_once() {
         assert_eq!(lab.ids_and_soundness_of_all_versions().await, expected, "{fault:?}");
         assert_eq!(table.snapshot.version, 12, "{fault:?}");
         assert!(lab.unnamed_files().is_empty(), "{fault:?}");
+        assert_eq!(table.snapshot.totals, lab.load(0).snapshot.totals, "{fault:?}");
     }
 }
 
