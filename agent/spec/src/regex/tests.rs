@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::text::{Bases, Text, holds};
+use super::tree::Assertion;
 use super::{JavaPattern, PatternProblem, TooMuchWork};
+use crate::limits::PATTERN_TRANSLATED_BYTES_MAX;
 
 #[derive(Deserialize)]
 struct Answer {
@@ -168,20 +171,27 @@ fn word_boundaries_among_many_marks_are_found_without_looking_at_them_again_and_
     assert_eq!(find("\\bfoo", &format!("{marks}foo")), Ok(true));
     let backwards = JavaPattern::parse("(?s).*\\bfoo").expect("read");
     assert_eq!(backwards.matches_whole(&text), Ok(false));
-    // Two runs in turn: what is remembered is the last, so the looking counts as work.
-    let marks = "\u{301}".repeat(30_000);
-    let two = format!("a{marks}-a{marks}");
-    assert_eq!(find("(?s)(?:\\b|.{30002}\\b)x", &two), Err(TooMuchWork));
+    // What was looked at is said, to be taken from the work: each unit once.
+    let units: Vec<u16> = text.encode_utf16().collect();
+    let mut bases = Bases::default();
+    let boundary = Assertion::WordBoundary {
+        negative: false,
+        unicode: false,
+    };
+    let places = (0..=units.len()).filter(|at| holds(Text(&units), boundary, *at, &mut bases));
+    assert_eq!(places.collect::<Vec<_>>(), [0, units.len()]);
+    assert_eq!((bases.take_looked_at(), bases.take_looked_at()), (200_001, 0));
 }
 
 #[test]
 fn a_pattern_of_large_classes_is_matched_step_by_step() {
-    let translated = |times: usize| {
+    let written = |times: usize| {
         let pattern = JavaPattern::parse(&"\\pL".repeat(times)).expect("read");
         assert_eq!(pattern.matches_whole(&"x".repeat(times)), Ok(true));
         assert_eq!(pattern.matches_whole(&"x".repeat(times - 1)), Ok(false));
-        pattern.compiled.whole.get().is_some_and(Option::is_some)
+        super::translate::written_bytes(&pattern.compiled.pattern)
     };
-    assert!(translated(2));
-    assert!(!translated(3333), "the text of it would have 40 MB");
+    let one = written(2).expect("translated") / 2;
+    assert!(written(PATTERN_TRANSLATED_BYTES_MAX / one - 1).is_some_and(|bytes| bytes > PATTERN_TRANSLATED_BYTES_MAX / 2));
+    assert_eq!(written(3333), None, "the text of it would have 40 MB");
 }

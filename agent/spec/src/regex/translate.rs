@@ -32,6 +32,19 @@ struct Needs {
 
 /// Translates a pattern to be found, or to match a whole text. None if it is not regular, or too large.
 pub(super) fn translate(pattern: &Pattern, whole: bool) -> Option<Translation> {
+    let writer = write(pattern, whole)?;
+    let mut builder = RegexBuilder::new(&writer.text);
+    builder
+        .delegate_size_limit(PATTERN_COMPILED_BYTES_MAX)
+        .delegate_dfa_size_limit(PATTERN_COMPILED_BYTES_MAX);
+    Some(Translation {
+        regex: builder.build().ok()?,
+        needs: writer.needs,
+    })
+}
+
+/// The translation's text.
+fn write(pattern: &Pattern, whole: bool) -> Option<Writer> {
     if pattern.refers_back || pattern.lone_surrogate {
         return None;
     }
@@ -46,14 +59,12 @@ pub(super) fn translate(pattern: &Pattern, whole: bool) -> Option<Translation> {
     if whole {
         writer.text.push_str(")\\z");
     }
-    let mut builder = RegexBuilder::new(&writer.text);
-    builder
-        .delegate_size_limit(PATTERN_COMPILED_BYTES_MAX)
-        .delegate_dfa_size_limit(PATTERN_COMPILED_BYTES_MAX);
-    Some(Translation {
-        regex: builder.build().ok()?,
-        needs: writer.needs,
-    })
+    Some(writer)
+}
+
+#[cfg(test)]
+pub(super) fn written_bytes(pattern: &Pattern) -> Option<usize> {
+    write(pattern, true).map(|writer| writer.text.len())
 }
 
 impl Translation {
