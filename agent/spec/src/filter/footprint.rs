@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::expr::{Expr, ExprKind, ExprType, Filter, Function};
-use crate::path::kind;
 use crate::schema::{SchemaPath, SchemaStep};
 use crate::types::{DataType, Field};
 
@@ -26,30 +25,55 @@ impl ReadPlace {
 pub(crate) struct Read {
     /// Its type.
     pub(crate) data_type: DataType,
-    /// The value itself is read; else only that it is there, how many it has, or what is noted in deeper places.
-    whole: bool,
+    extent: Extent,
+}
+
+/// How much of a place is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Extent {
+    /// Only what is noted in deeper places.
+    Through,
+    /// Only that it is there, how many it has, or a map's keys.
+    Presence,
+    /// The value itself.
+    Whole,
 }
 
 impl Read {
     /// True when the place may have that type without a difference to the filter.
     pub(crate) fn allows(&self, new: &DataType) -> bool {
-        self.data_type == *new || (!self.whole && has_parts(new) && kind(&self.data_type) == kind(new))
+        match self.extent {
+            Extent::Whole => self.data_type == *new,
+            Extent::Presence => same_presence(&self.data_type, new),
+            Extent::Through => match (&self.data_type, new) {
+                (DataType::Struct(_), DataType::Struct(_)) | (DataType::Array(_), DataType::Array(_)) => true,
+                (DataType::Map(key, _), DataType::Map(new_key, _)) => key == new_key,
+                (old, new) => old == new,
+            },
+        }
     }
 
     /// True when reading `place` so sees what becomes of the values at `changed`: there, around it, or in it if all of it is read.
     pub(crate) fn sees(&self, place: &ReadPlace, changed: &ReadPlace) -> bool {
-        changed.contains(place) || (self.whole && place.contains(changed))
+        changed.contains(place) || (self.extent == Extent::Whole && place.contains(changed))
     }
 }
 
-fn has_parts(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Struct(_) | DataType::Array(_) | DataType::Map(..))
+/// True when values of both types are there for the same records. A whole array or map is null for one scalar in it that does not fit
+/// its type; of a struct only the field is.
+fn same_presence(old: &DataType, new: &DataType) -> bool {
+    match (old, new) {
+        (DataType::Struct(_), DataType::Struct(_)) => true,
+        (DataType::Array(old), DataType::Array(new)) => same_presence(old, new),
+        (DataType::Map(old_key, old), DataType::Map(new_key, new)) => old_key == new_key && same_presence(old, new),
+        (old, new) => old == new,
+    }
 }
 
 /// Every place that a filter reads.
 pub(crate) fn of(filter: &Filter) -> BTreeMap<ReadPlace, Read> {
     let mut reads = BTreeMap::new();
-    walk(&filter.predicate, true, &mut reads);
+    walk(&filter.predicate, Extent::Whole, &mut reads);
     reads
 }
 
@@ -68,24 +92,27 @@ pub(crate) fn resolve<'a>(place: &ReadPlace, columns: &'a [Field]) -> Option<&'a
     Some(here)
 }
 
-fn walk(expr: &Expr, whole: bool, reads: &mut BTreeMap<ReadPlace, Read>) {
+fn walk(expr: &Expr, extent: Extent, reads: &mut BTreeMap<ReadPlace, Read>) {
     if let (Some(place), Some(data_type)) = (place(expr), type_at(expr)) {
-        let known = reads.entry(place).or_insert(Read { data_type, whole });
-        known.whole |= whole;
+        let known = reads.entry(place).or_insert(Read { data_type, extent });
+        known.extent = known.extent.max(extent);
     }
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Column(_) => {}
         // Of a struct's value only the field matters, of a collection only the element.
-        ExprKind::Field(inner, _) => walk(inner, place(inner).is_none(), reads),
+        ExprKind::Field(inner, _) => walk(inner, Extent::Through, reads),
         ExprKind::ArrayItem(collection, key) | ExprKind::MapItem(collection, key) => {
-            walk(collection, place(collection).is_none(), reads);
-            walk(key, true, reads);
+            walk(collection, Extent::Through, reads);
+            walk(key, Extent::Whole, reads);
         }
-        ExprKind::IsNull(inner) => walk(inner, false, reads),
-        ExprKind::Call(Function::Size | Function::MapKeys, arguments) => arguments.iter().for_each(|argument| walk(argument, false, reads)),
+        ExprKind::IsNull(inner) => walk(inner, Extent::Presence, reads),
+        ExprKind::Call(Function::Size | Function::MapKeys, arguments) => {
+            arguments.iter().for_each(|argument| walk(argument, Extent::Presence, reads))
+        }
         ExprKind::Call(Function::ElementAt, arguments) => {
             for (index, argument) in arguments.iter().enumerate() {
-                walk(argument, index > 0 || place(argument).is_none(), reads);
+                let extent = if index == 0 { Extent::Through } else { Extent::Whole };
+                walk(argument, extent, reads);
             }
         }
         ExprKind::Negate(inner)
@@ -93,27 +120,29 @@ fn walk(expr: &Expr, whole: bool, reads: &mut BTreeMap<ReadPlace, Read>) {
         | ExprKind::IsTruth(inner, _)
         | ExprKind::RLike(inner, _)
         | ExprKind::Cast(inner) => {
-            walk(inner, true, reads);
+            walk(inner, Extent::Whole, reads);
         }
         ExprKind::Arithmetic(_, left, right) | ExprKind::Compare(_, left, right) => {
-            walk(left, true, reads);
-            walk(right, true, reads);
+            walk(left, Extent::Whole, reads);
+            walk(right, Extent::Whole, reads);
         }
         ExprKind::Like { text, pattern, .. } => {
-            walk(text, true, reads);
-            walk(pattern, true, reads);
+            walk(text, Extent::Whole, reads);
+            walk(pattern, Extent::Whole, reads);
         }
-        ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Call(_, parts) => parts.iter().for_each(|part| walk(part, true, reads)),
+        ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Call(_, parts) => {
+            parts.iter().for_each(|part| walk(part, Extent::Whole, reads))
+        }
         ExprKind::In(operand, list) => {
-            walk(operand, true, reads);
-            list.iter().for_each(|member| walk(member, true, reads));
+            walk(operand, Extent::Whole, reads);
+            list.iter().for_each(|member| walk(member, Extent::Whole, reads));
         }
         ExprKind::Case { branches, otherwise } => {
             for (condition, result) in branches {
-                walk(condition, true, reads);
-                walk(result, true, reads);
+                walk(condition, Extent::Whole, reads);
+                walk(result, Extent::Whole, reads);
             }
-            otherwise.iter().for_each(|otherwise| walk(otherwise, true, reads));
+            otherwise.iter().for_each(|otherwise| walk(otherwise, Extent::Whole, reads));
         }
     }
 }
@@ -128,22 +157,21 @@ fn place(expr: &Expr) -> Option<ReadPlace> {
             });
         }
         ExprKind::Field(inner, name) => {
-            let over_array = matches!(inner.ty, ExprType::Value(DataType::Array(_)));
-            let element = over_array.then_some(SchemaStep::Element);
+            let element = (is_array(inner) && !is_field_over_array(inner)).then_some(SchemaStep::Element);
             (
                 inner.as_ref(),
                 element.into_iter().chain([SchemaStep::Field(name.clone())]).collect::<Vec<_>>(),
             )
         }
-        ExprKind::ArrayItem(inner, _) => (inner.as_ref(), vec![SchemaStep::Element]),
+        ExprKind::ArrayItem(inner, _) => (inner.as_ref(), element_of(inner)),
         ExprKind::MapItem(inner, _) => (inner.as_ref(), vec![SchemaStep::MapValue]),
         ExprKind::Call(Function::ElementAt, arguments) => {
             let collection = arguments.first()?;
-            let step = match collection.ty {
-                ExprType::Value(DataType::Map(..)) => SchemaStep::MapValue,
-                _ => SchemaStep::Element,
+            let steps = match collection.ty {
+                ExprType::Value(DataType::Map(..)) => vec![SchemaStep::MapValue],
+                _ => element_of(collection),
             };
-            (collection, vec![step])
+            (collection, steps)
         }
         _ => return None,
     };
@@ -152,13 +180,29 @@ fn place(expr: &Expr) -> Option<ReadPlace> {
     Some(found)
 }
 
+fn is_array(expr: &Expr) -> bool {
+    matches!(expr.ty, ExprType::Value(DataType::Array(_)))
+}
+
+/// True for the array that a field over an array of structs is: it is no place of its own, its elements are the field's.
+fn is_field_over_array(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Field(inner, _) if is_array(inner))
+}
+
+/// The step to an array's element.
+fn element_of(array: &Expr) -> Vec<SchemaStep> {
+    if is_field_over_array(array) {
+        Vec::new()
+    } else {
+        vec![SchemaStep::Element]
+    }
+}
+
 /// The type at the expression's place: a field over an array is that of one element.
 fn type_at(expr: &Expr) -> Option<DataType> {
     let ExprType::Value(data_type) = &expr.ty else { return None };
-    match (&expr.kind, data_type) {
-        (ExprKind::Field(inner, _), DataType::Array(element)) if matches!(inner.ty, ExprType::Value(DataType::Array(_))) => {
-            Some((**element).clone())
-        }
+    match data_type {
+        DataType::Array(element) if is_field_over_array(expr) => Some((**element).clone()),
         _ => Some(data_type.clone()),
     }
 }

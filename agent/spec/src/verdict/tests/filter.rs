@@ -53,6 +53,10 @@ fn a_filter_reads_what_it_names_inside_structs_arrays_and_maps() {
         ("value.items IS NOT NULL", &without_qty, None),
         ("array_contains(value.items.sku, 'a')", &without_qty, None),
         ("element_at(value.items, -1).sku = 'a'", &wide, None),
+        ("value.items.sku[0] = 'a'", &without_qty, None),
+        ("element_at(value.items.sku, 1) = 'a'", &wide, None),
+        ("value.items.qty[0] > 1", &without_qty, Some("removed")),
+        ("element_at(value.items.qty, -1) > 1", &wide, Some("INT → BIGINT")),
         ("value.items[0].qty > 1", &without_qty, Some("removed")),
         ("element_at(value.items, 1).qty > 1", &without_qty, Some("removed")),
         ("array_contains(value.items.qty, 1)", &wide, Some("INT → BIGINT")),
@@ -74,9 +78,49 @@ fn a_filter_reads_what_it_names_inside_structs_arrays_and_maps() {
         &with_filter(&int, &long, "value.m['a'] > 1"),
         "refused\nvalue.m{}: INT → BIGINT, and the record filter `value.m['a'] > 1` reads it",
     );
+    // One value that does not fit makes the whole map null.
+    for filter in ["array_contains(map_keys(value.m), 'a')", "value.m IS NULL", "size(value.m) > 1"] {
+        check(
+            &with_filter(&int, &long, filter),
+            &format!("refused\nvalue.m: MAP<STRING, INT> → MAP<STRING, BIGINT>, and the record filter `{filter}` reads it"),
+        );
+    }
+    let many = |kind: &str| format!(r#""l":{{"type":"array","items":{{"type":"array","items":{{{kind}}}}}}}"#);
+    let (int, long) = (many(r#""type":"integer""#), many(r#""type":"integer","format":"int64""#));
+    for filter in ["value.l IS NULL", "size(value.l) > 1"] {
+        check(
+            &with_filter(&int, &long, filter),
+            &format!("refused\nvalue.l: ARRAY<ARRAY<INT>> → ARRAY<ARRAY<BIGINT>>, and the record filter `{filter}` reads it"),
+        );
+    }
     check(
-        &with_filter(&int, &long, "array_contains(map_keys(value.m), 'a')"),
-        "in place\nvalue.m{}: INT → BIGINT widens",
+        &with_filter(&int, &long, "value.l[0] IS NULL"),
+        "refused\nvalue.l[]: ARRAY<INT> → ARRAY<BIGINT>, and the record filter `value.l[0] IS NULL` reads it",
+    );
+}
+
+#[test]
+fn a_field_of_structs_in_an_array_is_one_place_however_it_is_indexed() {
+    let items = |fields: &str| {
+        format!(
+            r#""items":{{"type":"array","items":{{"type":"object","properties":{{"tags":{{"type":"array","items":{{"type":"string"}}}},"of":{{"type":"object","properties":{{"a":{{"type":"string"}}}}}}{fields}}}}}}}"#
+        )
+    };
+    let (full, without) = (items(r#","b":{"type":"string"}"#), items(""));
+    for filter in [
+        "value.items.tags[0][0] = 'x'",
+        "value.items.tags[0] IS NULL",
+        "array_contains(value.items.tags[0], 'x')",
+        "value.items.of.a[0] = 'x'",
+        "value.items.of[0].a = 'x'",
+        "array_contains(value.items.of.a, 'x')",
+    ] {
+        let shown = shown(&ask(&with_filter(&full, &without, filter)));
+        assert!(shown.starts_with("in place"), "{filter}: {shown}");
+    }
+    check(
+        &with_filter(&full, &without, "value.items.b[0] = 'x'"),
+        "refused\nvalue.items[].b: removed, and the record filter `value.items.b[0] = 'x'` reads it",
     );
 }
 
