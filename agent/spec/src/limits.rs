@@ -100,6 +100,11 @@ pub const FILTER_NESTING_MAX: usize = 64;
 /// level, on every batch.
 pub const FILTER_DEPTH_MAX: usize = 100;
 
+/// Most parts of a checked record filter that are there again because their operand is: BETWEEN, CASE with an operand and `nullif`
+/// compare theirs more than once. Inside one another these double at every level; side by side, a filter of the longest text has
+/// some thousand.
+pub const FILTER_REPEATED_MAX: usize = 10_000;
+
 /// Most problems reported for one record filter.
 pub const FILTER_PROBLEMS_MAX: usize = 20;
 

@@ -43,6 +43,10 @@ impl Checker<'_> {
     }
 
     fn called(&mut self, sql: &Sql, name: &str, arguments: Vec<Expr>) -> Option<Expr> {
+        if let ("nullif", [value, _]) = (name, arguments.as_slice()) {
+            // It is compared and it is the result.
+            self.again(sql, value)?;
+        }
         match functions::call(name, arguments) {
             Ok(expr) => Some(expr),
             Err(refusal) => self.refuse(span::of(sql), refusal),

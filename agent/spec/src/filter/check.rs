@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use sqlparser::ast::{BinaryOperator, CaseWhen, Expr as Sql, InTarget, UnaryOperator, Value};
+use sqlparser::ast::{BinaryOperator, CaseWhen, CastKind, DataType as SqlType, Expr as Sql, InTarget, UnaryOperator, Value, ValueWithSpan};
 use sqlparser::tokenizer::{Location, Span};
 
 use super::constants::string_of;
 use super::expr::{ArithmeticOp, CompareOp, Expr};
 use super::problem::{Problem, Refusal, part_of};
-use super::{casts, coerce, functions, names, operators, parse, span, texts};
-use crate::limits::{FILTER_DEPTH_MAX, FILTER_PROBLEMS_MAX};
+use super::{casts, coerce, constants, functions, names, operators, parse, span, texts};
+use crate::limits::{FILTER_DEPTH_MAX, FILTER_PROBLEMS_MAX, FILTER_REPEATED_MAX};
 use crate::path::ColumnPath;
 use crate::types::Field;
 
@@ -26,6 +26,8 @@ pub(super) struct Checker<'a> {
     /// The innermost place that is known: some parts of the tree have none.
     here: Span,
     depth: usize,
+    /// Parts that were made once more so far.
+    repeated: usize,
 }
 
 impl<'a> Checker<'a> {
@@ -38,6 +40,7 @@ impl<'a> Checker<'a> {
             problems: Vec::new(),
             here: Span::new(start, start),
             depth: 0,
+            repeated: 0,
         }
     }
 
@@ -64,6 +67,17 @@ impl<'a> Checker<'a> {
             Ok(value) => Some(value),
             Err(refusal) => self.refuse(span::of(sql), refusal),
         }
+    }
+
+    /// The same operand once more. Operands that hold such operands would double at every level: what is made again is counted.
+    pub(super) fn again(&mut self, sql: &Sql, operand: &Expr) -> Option<Expr> {
+        self.repeated = self.repeated.saturating_add(operand.size());
+        if self.repeated > FILTER_REPEATED_MAX {
+            let problem = format!("operands that are compared more than once come to more than {FILTER_REPEATED_MAX} parts");
+            let remedy = "nest BETWEEN, CASE with an operand and nullif less, or compare one by one with >=, <= and =";
+            return self.refuse(span::of(sql), Refusal::new(problem, remedy));
+        }
+        Some(operand.clone())
     }
 
     /// Checks an expression.
@@ -174,10 +188,19 @@ impl<'a> Checker<'a> {
     fn unary(&mut self, sql: &Sql, op: UnaryOperator, inner: &Sql) -> Option<Expr> {
         match (op, inner) {
             (UnaryOperator::Minus, Sql::Value(value)) if matches!(value.value, Value::Number(..)) => self.value(sql, value, true),
-            (UnaryOperator::Minus, _) => {
-                let operand = self.operand(inner)?;
-                self.settle(sql, operators::negate(operand))
-            }
+            (UnaryOperator::Minus, _) => match self.cast_number(inner) {
+                Some((number, targets)) => {
+                    let number = self.value(sql, number, true)?;
+                    targets.into_iter().try_fold(number, |expr, target| {
+                        let target = self.settle(sql, casts::data_type(target))?;
+                        self.settle(sql, casts::explicit(expr, target))
+                    })
+                }
+                None => {
+                    let operand = self.operand(inner)?;
+                    self.settle(sql, operators::negate(operand))
+                }
+            },
             (UnaryOperator::Plus, _) => {
                 let operand = self.operand(inner)?;
                 // `+x` converts as `-x` does.
@@ -196,6 +219,29 @@ impl<'a> Checker<'a> {
                     "use comparisons and arithmetic with + - * / % DIV",
                 ),
             ),
+        }
+    }
+
+    /// The number in `128::INT::TINYINT`, and the types from the inside: a sign before it is the number's.
+    fn cast_number<'s>(&self, sql: &'s Sql) -> Option<(&'s ValueWithSpan, Vec<&'s SqlType>)> {
+        let (mut here, mut targets) = (sql, Vec::new());
+        while let Sql::Cast {
+            kind: CastKind::DoubleColon,
+            expr,
+            data_type,
+            format: None,
+            ..
+        } = here
+        {
+            targets.push(data_type);
+            here = expr;
+        }
+        targets.reverse();
+        match here {
+            Sql::Value(number) if matches!(number.value, Value::Number(..)) && self.depth + targets.len() < FILTER_DEPTH_MAX => {
+                Some((number, targets))
+            }
+            _ => None,
         }
     }
 
@@ -232,7 +278,7 @@ impl<'a> Checker<'a> {
     }
 
     fn arithmetic(&mut self, sql: &Sql, op: ArithmeticOp, left: &Sql, right: &Sql) -> Option<Expr> {
-        let whole_days = self.is_of_whole_days(left) || self.is_of_whole_days(right);
+        let whole_days = constants::is_of_whole_days(left).or_else(|| constants::is_of_whole_days(right));
         let (left, right) = self.both(left, right)?;
         self.settle(sql, operators::arithmetic(op, left, right, whole_days))
     }
@@ -271,7 +317,7 @@ impl<'a> Checker<'a> {
         let operand = self.operand(operand);
         let (low, high) = self.both(low, high)?;
         let operand = operand?;
-        let above = operators::compare(CompareOp::GreaterOrEqual, operand.clone(), low);
+        let above = operators::compare(CompareOp::GreaterOrEqual, self.again(sql, &operand)?, low);
         let above = self.settle(sql, above)?;
         let below = self.settle(sql, operators::compare(CompareOp::LessOrEqual, operand, high))?;
         let both = operators::and(vec![above, below]);
@@ -323,7 +369,7 @@ impl<'a> Checker<'a> {
         let escape = match escape {
             None => Some('\\'),
             Some(Sql::Value(value)) => {
-                let text = string_of(value);
+                let text = string_of(value).and_then(Result::ok);
                 let mut chars = text.as_deref().unwrap_or_default().chars();
                 chars.next().filter(|_| chars.next().is_none())
             }
@@ -348,8 +394,9 @@ impl<'a> Checker<'a> {
         let mut results = Vec::with_capacity(whens.len() + 1);
         for when in whens {
             let condition = self.expression(&when.condition);
-            conditions.push(match (condition, compared.clone()) {
+            conditions.push(match (condition, &compared) {
                 (Some(condition), Some(compared)) => {
+                    let compared = self.again(sql, compared)?;
                     self.settle(&when.condition, operators::compare(CompareOp::Equal, compared, condition))
                 }
                 (Some(condition), None) => self.settle(&when.condition, functions::branch_condition(condition)),

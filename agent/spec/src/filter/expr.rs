@@ -27,6 +27,40 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+impl Expr {
+    /// How many expressions it is, itself included.
+    pub(super) fn size(&self) -> usize {
+        let (mut size, mut left) = (0, vec![self]);
+        while let Some(expr) = left.pop() {
+            size += 1;
+            match &expr.kind {
+                ExprKind::Literal(_) | ExprKind::Column(_) => {}
+                ExprKind::Field(inner, _)
+                | ExprKind::Negate(inner)
+                | ExprKind::Not(inner)
+                | ExprKind::IsNull(inner)
+                | ExprKind::IsTruth(inner, _)
+                | ExprKind::RLike(inner, _)
+                | ExprKind::Cast(inner) => left.push(inner),
+                ExprKind::ArrayItem(one, other)
+                | ExprKind::MapItem(one, other)
+                | ExprKind::Arithmetic(_, one, other)
+                | ExprKind::Compare(_, one, other)
+                | ExprKind::Like {
+                    text: one, pattern: other, ..
+                } => left.extend([one.as_ref(), other.as_ref()]),
+                ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Call(_, parts) => left.extend(parts),
+                ExprKind::In(operand, list) => left.extend(std::iter::once(operand.as_ref()).chain(list)),
+                ExprKind::Case { branches, otherwise } => {
+                    left.extend(branches.iter().flat_map(|(condition, result)| [condition, result]));
+                    left.extend(otherwise.as_deref());
+                }
+            }
+        }
+        size
+    }
+}
+
 /// The type of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExprType {

@@ -114,7 +114,7 @@ pub(super) fn call(name: &str, arguments: Vec<Expr>) -> Result<Expr, Refusal> {
         "round" => round(args),
         "mod" => {
             let (left, right) = args.two()?;
-            operators::arithmetic(super::expr::ArithmeticOp::Remainder, left, right, false)
+            operators::arithmetic(super::expr::ArithmeticOp::Remainder, left, right, None)
         }
         "coalesce" | "ifnull" | "nvl" => coalesce(args),
         "if" => branch(args),

@@ -90,7 +90,7 @@ fn of_units(text: &str) -> Result<IntervalLiteral, Refusal> {
     if units.iter().any(|unit| unit.is_of_months() != of_months) {
         return Err(Refusal::new("an interval has months or days, never both", REMEDY));
     }
-    Ok(of(amount, of_months, units.iter().all(|unit| *unit >= Unit::Day)))
+    of(amount, of_months, units.iter().all(|unit| *unit >= Unit::Day))
 }
 
 /// A quantity of a unit; only seconds have a fraction.
@@ -151,20 +151,24 @@ fn ranged(text: &str, range: &str) -> Result<IntervalLiteral, Refusal> {
         amount = amount.checked_add(part).ok_or_else(unreadable)?;
         rest = after;
     }
-    Ok(of(sign * amount, first.is_of_months(), false))
+    of(sign * amount, first.is_of_months(), false)
 }
 
-fn of(amount: i64, of_months: bool, whole_days: bool) -> IntervalLiteral {
+fn of(amount: i64, of_months: bool, whole_days: bool) -> Result<IntervalLiteral, Refusal> {
+    if of_months && i32::try_from(amount).is_err() {
+        let problem = format!("the interval has {amount} months");
+        return Err(Refusal::new(problem, format!("keep it within {} months", i32::MAX)));
+    }
     let ty = if of_months {
         ExprType::YearMonthInterval
     } else {
         ExprType::DayTimeInterval
     };
-    IntervalLiteral {
+    Ok(IntervalLiteral {
         expr: Expr {
             ty,
             kind: ExprKind::Literal(Literal::Integer(amount)),
         },
         whole_days,
-    }
+    })
 }

@@ -104,8 +104,8 @@ fn decimal(text: &str, negative: bool) -> Result<Expr, Refusal> {
     Ok(constant(DataType::Decimal { precision, scale }, Literal::Decimal(unscaled)))
 }
 
-/// A string literal's content between `quote`s, without its escapes.
-pub(super) fn string(raw: &str, quote: char) -> String {
+/// A string literal's content between `quote`s, without its escapes. Errors: an escape that is no character.
+pub(super) fn string(raw: &str, quote: char) -> Result<String, Refusal> {
     let mut text = String::with_capacity(raw.len());
     let mut rest = raw.chars();
     while let Some(next) = rest.next() {
@@ -114,19 +114,26 @@ pub(super) fn string(raw: &str, quote: char) -> String {
             rest.next();
             text.push(quote);
         } else if next == '\\' {
-            escape(&mut rest, &mut text);
+            escape(&mut rest, &mut text)?;
         } else {
             text.push(next);
         }
     }
-    text
+    Ok(text)
 }
 
-fn escape(rest: &mut std::str::Chars<'_>, text: &mut String) {
-    if let Some((escaped, after)) = coded(rest.as_str()) {
+fn escape(rest: &mut std::str::Chars<'_>, text: &mut String) -> Result<(), Refusal> {
+    if let Some((code, after)) = coded(rest.as_str()) {
+        let (code, after) = with_low_surrogate(code, after).unwrap_or((code, after));
+        let escaped = char::from_u32(code).ok_or_else(|| {
+            Refusal::new(
+                format!("the escape of {code:X} in the text is no character"),
+                "write the character itself, both halves as in '\\ud83d\\ude00', or up to '\\U0010FFFF'",
+            )
+        })?;
         text.push(escaped);
         *rest = after.chars();
-        return;
+        return Ok(());
     }
     match rest.next() {
         Some('0') => text.push('\0'),
@@ -140,10 +147,18 @@ fn escape(rest: &mut std::str::Chars<'_>, text: &mut String) {
         Some(other) => text.push(other),
         None => text.push('\\'),
     }
+    Ok(())
 }
 
-/// The character behind `\u0041`, `\U0001F600` or the octal `\101`, and what follows.
-fn coded(rest: &str) -> Option<(char, &str)> {
+/// The character of the first half of a surrogate pair and of the second, which follows as an escape too.
+fn with_low_surrogate(high: u32, rest: &str) -> Option<(u32, &str)> {
+    let (low, after) = coded(rest.strip_prefix('\\')?)?;
+    let pair = (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
+    pair.then(|| (0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00), after))
+}
+
+/// The code behind `\u0041`, `\U0001F600` or the octal `\101`, and what follows.
+fn coded(rest: &str) -> Option<(u32, &str)> {
     let (digits, radix, length) = match rest.as_bytes() {
         [b'u', ..] => (rest.get(1..5)?, 16, 5),
         [b'U', ..] => (rest.get(1..9)?, 16, 9),
@@ -154,7 +169,7 @@ fn coded(rest: &str) -> Option<(char, &str)> {
         return None;
     }
     let code = u32::from_str_radix(digits, radix).ok()?;
-    Some((char::from_u32(code)?, rest.get(length..)?))
+    Some((code, rest.get(length..)?))
 }
 
 /// The bytes of `X'1F'`; an odd number of digits has a zero before it.

@@ -192,8 +192,9 @@ fn mismatch(op: ArithmeticOp, left: &Expr, right: &Expr) -> Refusal {
     Refusal::new(problem, remedy)
 }
 
-/// An arithmetic operator. `whole_days` says of an interval on either side that its units are days or longer.
-pub(super) fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr, whole_days: bool) -> Result<Expr, Refusal> {
+/// An arithmetic operator. `whole_days` says of an interval on either side whether its units are days or longer,
+/// where that is known.
+pub(super) fn arithmetic(op: ArithmeticOp, left: Expr, right: Expr, whole_days: Option<bool>) -> Result<Expr, Refusal> {
     if is_of_time(&left) || is_of_time(&right) {
         return of_times(op, left, right, whole_days);
     }
@@ -284,7 +285,7 @@ fn is_of_time(expr: &Expr) -> bool {
 }
 
 /// Sums and differences of dates, times and intervals.
-fn of_times(op: ArithmeticOp, left: Expr, right: Expr, whole_days: bool) -> Result<Expr, Refusal> {
+fn of_times(op: ArithmeticOp, left: Expr, right: Expr, whole_days: Option<bool>) -> Result<Expr, Refusal> {
     use DataType::{Date, Timestamp, TimestampNtz};
     let (left, right) = match (op, is_interval(&left)) {
         // The interval stands on the right.
@@ -297,7 +298,16 @@ fn of_times(op: ArithmeticOp, left: Expr, right: Expr, whole_days: bool) -> Resu
     }
     if is_interval(&right) {
         let left = match (&left.ty, &right.ty) {
-            (ExprType::Value(Date), ExprType::DayTimeInterval) if !whole_days => cast_to(left, Timestamp),
+            (ExprType::Value(Date), ExprType::DayTimeInterval) => match whole_days {
+                Some(true) => left,
+                Some(false) => cast_to(left, Timestamp),
+                None => {
+                    return Err(Refusal::new(
+                        "the sum of a DATE and a computed interval is a DATE or a TIMESTAMP by the interval's units",
+                        "write the interval out, as in `value.day + INTERVAL 3 DAYS`, or convert the date with CAST(… AS TIMESTAMP)",
+                    ));
+                }
+            },
             (ExprType::Value(Date | Timestamp | TimestampNtz), _) => left,
             (one, other) if one == other => left,
             _ => return Err(mismatch(op, &left, &right)),
@@ -315,7 +325,7 @@ fn of_times(op: ArithmeticOp, left: Expr, right: Expr, whole_days: bool) -> Resu
                 "add a whole number or an interval, as in `value.day + INTERVAL 3 DAYS`",
             )
         })?;
-        return of_times(op, left, days, true);
+        return of_times(op, left, days, Some(true));
     }
     if op == ArithmeticOp::Add {
         return Err(mismatch(op, &left, &right));

@@ -33,23 +33,33 @@ pub(super) fn expression(text: &str) -> Result<Expr, Problem> {
     })
 }
 
-/// True when two texts have the same tokens: comments, white space and the case of unquoted words say nothing.
+/// True when two texts have the same tokens: comments and white space say nothing, nor does the case of keywords, functions and
+/// columns. That of a name after a dot or in backticks does: it may be a map's key.
 pub(super) fn same_tokens(left: &str, right: &str) -> bool {
     let words = |text: &str| -> Option<Vec<Token>> {
-        let kept = tokens(text).ok()?.into_iter().map(|token| token.token);
-        Some(
-            kept.filter(|token| !matches!(token, Token::Whitespace(_)))
-                .map(lower_case)
-                .collect(),
-        )
+        let mut after_dot = false;
+        let mut compared = Vec::new();
+        for token in tokens(text).ok()? {
+            if matches!(token.token, Token::Whitespace(_)) {
+                continue;
+            }
+            let next_after_dot = token.token == Token::Period;
+            compared.push(comparable(token.token, after_dot));
+            after_dot = next_after_dot;
+        }
+        Some(compared)
     };
     left.trim() == right.trim() || matches!((words(left), words(right)), (Some(left), Some(right)) if left == right)
 }
 
-fn lower_case(token: Token) -> Token {
+fn comparable(token: Token, after_dot: bool) -> Token {
     match token {
         Token::Word(word) => Token::Word(Word {
-            value: word.value.to_lowercase(),
+            value: if after_dot || word.quote_style.is_some() {
+                word.value
+            } else {
+                word.value.to_lowercase()
+            },
             quote_style: None,
             keyword: word.keyword,
         }),

@@ -160,8 +160,8 @@ impl Checker<'_> {
         let at = span::of(index);
         let named = match index {
             Sql::Value(value) => match &value.value {
-                Value::SingleQuotedString(raw) => Some(literal::string(raw, '\'')),
-                Value::DoubleQuotedString(raw) => Some(literal::string(raw, '"')),
+                Value::SingleQuotedString(raw) => literal::string(raw, '\'').ok(),
+                Value::DoubleQuotedString(raw) => literal::string(raw, '"').ok(),
                 _ => None,
             },
             _ => None,

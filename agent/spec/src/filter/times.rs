@@ -172,5 +172,5 @@ fn moved(name: &str, op: ArithmeticOp, day: Expr, days: Expr) -> Result<Expr, Re
     let day = argument(day, &DataType::Date)
         .filter(|_| !is_given_number(&ty))
         .ok_or_else(|| unfit(name, &ty, "a date"))?;
-    operators::arithmetic(op, day, days, true)
+    operators::arithmetic(op, day, days, Some(true))
 }

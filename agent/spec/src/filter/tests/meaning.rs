@@ -34,7 +34,13 @@ fn two_filters_mean_the_same_when_they_keep_the_same_records() {
     let columns = asked_columns();
     for (left, right, by_tokens, by_columns) in [
         ("value.n > 5", "value.n  >  5 -- a comment", true, true),
-        ("value.n > 5", "VALUE.N > 5", true, true),
+        ("value.n > 5", "VALUE.n > 5", true, true),
+        ("value.n > 5", "value.N > 5", false, true),
+        ("lower(value.name) = key", "LOWER(value.name) = KEY", true, true),
+        ("value.labels.color = 'x'", "value.labels.Color = 'x'", false, false),
+        ("value.labels.color = 'x'", "value.labels. /* */ Color = 'x'", false, false),
+        ("value.labels.`color` = 'x'", "value.labels.`Color` = 'x'", false, false),
+        ("value.labels.color = 'x'", "value.labels.`color` = 'x'", true, true),
         ("value.n > 5 and value.flag", "value.n > 5 AND value.`flag`", true, true),
         ("value.n == 5", "value.n = 5", true, true),
         ("value.n = 5", "(value.n) = 5", false, true),
@@ -123,4 +129,96 @@ fn columns_are_those_of_the_decoded_record_and_its_source() {
     };
     let problems = columns_for(&kinesis, &unreadable).expect_err("not JSON");
     assert_eq!(problems[0].field, "schema_config.direct_schemas.payload_schema.json_schema");
+}
+
+fn expr(text: &str) -> Option<super::super::expr::Expr> {
+    let columns = asked_columns();
+    let parsed = parse::expression(text).expect(text);
+    Checker::new(text, &columns).expression(&parsed)
+}
+
+#[test]
+fn escapes_are_characters_with_both_halves_joined() {
+    for (text, expected) in [
+        (r"'\ud83d\ude00'", Some("\u{1F600}")),
+        (r"'a\U0001F600b'", Some("a\u{1F600}b")),
+        (r"'\u0041\u00e9'", Some("A\u{e9}")),
+        (r"'\ud83d'", None),
+        (r"'\ude00\ud83d'", None),
+        (r"'\ud83d\\ude00'", None),
+        (r"'\ud83dude00'", None),
+        (r"'\ud83d\u0041'", None),
+        (r"'\U00110000'", None),
+        (r"'\u12'", Some("u12")),
+    ] {
+        let read = expr(text).map(|expr| expr.kind);
+        assert_eq!(read, expected.map(|text| ExprKind::Literal(Literal::String(text.into()))), "{text}");
+    }
+    for text in [
+        r"value.name = 'a\ud83d'",
+        r"value.labels['a\ud83d'] = 'x'",
+        r"value['a\ud83d'] = 'x'",
+    ] {
+        let problems = check(text, &asked_columns()).expect_err(text);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0]
+                .problem
+                .starts_with("the escape of D83D in the text is no character at line 1, column"),
+            "{problems:?}"
+        );
+        assert!(problems[0].value.contains(r"'a\\ud83d'"), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_sign_before_casts_of_a_number_is_the_numbers() {
+    for (short, long) in [
+        ("-128::TINYINT", "CAST(-128 AS TINYINT)"),
+        ("-2147483648::INT", "CAST(-2147483648 AS INT)"),
+        ("-128::SMALLINT::TINYINT", "CAST(CAST(-128 AS SMALLINT) AS TINYINT)"),
+        ("-1.5::STRING", "CAST(-1.5 AS STRING)"),
+        ("-(128::TINYINT)", "-CAST(128 AS TINYINT)"),
+        ("-value.n::TINYINT", "-CAST(value.n AS TINYINT)"),
+        ("-CAST(128 AS TINYINT)", "-(128::TINYINT)"),
+    ] {
+        assert!(expr(short).is_some(), "{short}");
+        assert_eq!(expr(short), expr(long), "{short}");
+    }
+    assert_ne!(expr("-128::TINYINT"), expr("-(128::TINYINT)"));
+}
+
+#[test]
+fn intervals_of_months_are_within_32_bits() {
+    for (text, sound) in [
+        ("INTERVAL 2147483647 MONTHS", true),
+        ("INTERVAL -2147483648 MONTHS", true),
+        ("INTERVAL '-178956970-8' YEAR TO MONTH", true),
+        ("INTERVAL 2147483648 MONTHS", false),
+        ("INTERVAL 178956971 YEARS", false),
+        ("INTERVAL '178956970-8' YEAR TO MONTH", false),
+        ("INTERVAL 9223372036854775807 YEARS", false),
+        ("INTERVAL 2147483648 DAYS", false),
+        ("INTERVAL 106751991 DAYS", true),
+    ] {
+        assert_eq!(expr(text).is_some(), sound, "{text}");
+    }
+}
+
+#[test]
+fn a_date_and_whole_days_is_a_date_however_the_days_are_summed() {
+    let ty = |text: &str| expr(text).map(|expr| expr.ty.to_string());
+    for (text, expected) in [
+        ("value.day + (INTERVAL 1 DAY + INTERVAL 1 DAY)", Some("DATE")),
+        ("(INTERVAL 1 WEEK - INTERVAL 1 DAY) + value.day", Some("DATE")),
+        ("value.day + INTERVAL 1 DAY - INTERVAL 1 DAY", Some("DATE")),
+        ("value.day + (INTERVAL 1 DAY + INTERVAL 1 HOUR)", Some("TIMESTAMP")),
+        ("value.day + (INTERVAL 1 HOUR - INTERVAL 1 DAY)", Some("TIMESTAMP")),
+        ("value.day - (INTERVAL 1 MONTH + INTERVAL 1 YEAR)", Some("DATE")),
+        ("value.at + coalesce(INTERVAL 1 DAY, INTERVAL 2 DAYS)", Some("TIMESTAMP")),
+        ("value.day + coalesce(INTERVAL 1 DAY, INTERVAL 2 DAYS)", None),
+        ("value.day + (value.day - value.day)", None),
+    ] {
+        assert_eq!(ty(text).as_deref(), expected, "{text}");
+    }
 }

@@ -223,3 +223,28 @@ fn a_list_of_thousands_of_values_is_sound() {
     let text = format!("value.n IN ({})", numbers.join(", "));
     check(&text, &asked_columns()).expect("a long list");
 }
+
+#[test]
+fn operands_that_are_compared_twice_do_not_double_at_every_level() {
+    const MANY: &str = "operands that are compared more than once come to more than 10000 parts";
+    for (open, middle, close) in [
+        ("(", "value.flag", " BETWEEN false AND true)"),
+        ("CASE ", "value.flag", " WHEN true THEN true WHEN false THEN false END"),
+        ("nullif(", "value.n", ", 5L)"),
+    ] {
+        let nested = |count: usize| {
+            let compare = if middle == "value.n" { " > 1" } else { "" };
+            let text = format!("{}{middle}{}{compare}", open.repeat(count), close.repeat(count));
+            let problems = check(&text, &asked_columns()).err().unwrap_or_default();
+            problems.into_iter().map(|problem| problem.problem).collect::<Vec<_>>()
+        };
+        assert_eq!(nested(5), Vec::<std::string::String>::new(), "{open}");
+        let problems = nested(25);
+        assert_eq!(problems.len(), 1, "{open}: {problems:?}");
+        assert!(problems[0].starts_with(MANY), "{open}: {problems:?}");
+    }
+    let many = vec!["value.n BETWEEN 1 AND 2"; 300].join(" OR ");
+    check(&many, &asked_columns()).expect("side by side they add up slowly");
+    let whens: std::string::String = (0..600).map(|number| format!(" WHEN {number} THEN true")).collect();
+    check(&format!("CASE value.n{whens} END"), &asked_columns()).expect("a long CASE");
+}
