@@ -33,7 +33,7 @@ async fn a_check_says_what_create_and_update_would_do() {
     let cases = [
         (SCHEMA, v1::VerdictKind::Unchanged, 0),
         (WIDER, v1::VerdictKind::InPlace, 0),
-        (BIGINT, v1::VerdictKind::InPlace, 1),
+        (BIGINT, v1::VerdictKind::InPlace, 0),
         (INCOMPATIBLE, v1::VerdictKind::Refused, 0),
     ];
     for (payload, kind, missing) in cases {

@@ -36,7 +36,6 @@ async fn an_update_is_refused_for_its_reason() {
         (WIDER, vec![], vec![], 1, Code::InvalidArgument),
         ("no json", vec![], vec![SCHEMAS], 1, Code::InvalidArgument),
         (WIDER, vec!["value.nothing"], vec!["excluded_columns"], 1, Code::InvalidArgument),
-        (BIGINT, vec![], vec![SCHEMAS], 1, Code::Unimplemented),
         (INCOMPATIBLE, vec![], vec![SCHEMAS], 1, Code::FailedPrecondition),
     ];
     for (payload, excluded, paths, generation, code) in cases {
