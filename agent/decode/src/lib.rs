@@ -1,4 +1,4 @@
-//! Message bytes to Arrow columns, with the results that Spark's `from_json` and `from_protobuf` give in PERMISSIVE mode.
+//! Message bytes to Arrow columns, with the results that Spark's `from_json`, `from_avro` and `from_protobuf` give in PERMISSIVE mode.
 //!
 //! The way through: [`plan::compile`] once per schema, [`decoder::Decoder`] once per table writer, then
 //! [`decoder::Decoder::decode`] per batch of borrowed payloads. Columns come out as `stream-spec` types map to Arrow in

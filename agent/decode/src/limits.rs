@@ -80,6 +80,11 @@ pub const AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX: usize = 2;
 /// byte on the wire, and defaults of the reader's schema. Spark has no such bound. Such a message is given up as a whole.
 pub const AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX: usize = 1 << 26;
 
+/// Bytes that one Avro message may have read a second time, as a multiple of its own: maps in maps that have a key twice double the
+/// readings with every level. Three such levels inside each other stay below it, and no writer's library writes one. Spark reads each
+/// map once. Such a message is given up as a whole.
+pub(crate) const AVRO_REREAD_PER_BYTE_MAX: usize = 8;
+
 /// Levels of a record in itself that are stepped over where its column has ended. Reading recurses once per level; Spark overflows
 /// its stack at some thousands. Such a message is given up as a whole.
 pub(crate) const AVRO_SKIPPED_RECURSION_MAX: usize = 200;

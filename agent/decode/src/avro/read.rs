@@ -9,8 +9,8 @@ use super::scalar;
 use super::wire::Wire;
 use crate::builders::{BytesColumn, Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
 use crate::limits::{
-    AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX, AVRO_SKIPPED_RECURSION_MAX, COLUMN_MADE_UP_BYTES_MAX,
-    STRUCT_CELLS_PER_MESSAGE_MAX,
+    AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX, AVRO_REREAD_PER_BYTE_MAX, AVRO_SKIPPED_RECURSION_MAX,
+    COLUMN_MADE_UP_BYTES_MAX, STRUCT_CELLS_PER_MESSAGE_MAX,
 };
 use crate::report::MisfitReason::{self, BeyondLimit, Malformed, WrongKind};
 
@@ -27,6 +27,7 @@ pub(super) struct Reader<'m> {
     cells_left: usize,
     items_without_bytes_left: usize,
     made_up_bytes_left: usize,
+    reread_bytes_left: usize,
     is_default: bool,
     superseding: Superseding,
 }
@@ -52,6 +53,7 @@ impl<'m> Reader<'m> {
             cells_left: STRUCT_CELLS_PER_MESSAGE_MAX,
             items_without_bytes_left: message.len() * AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX,
             made_up_bytes_left: AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX,
+            reread_bytes_left: message.len().saturating_mul(AVRO_REREAD_PER_BYTE_MAX),
             is_default: false,
             superseding: Superseding::Never,
         }
@@ -194,6 +196,8 @@ impl<'m> Reader<'m> {
 
     fn default(&mut self, default: &'m DefaultNode, column: &mut Column) -> Reading {
         self.make_up(default.bytes.len())?;
+        let reread_bytes = default.bytes.len().saturating_mul(AVRO_REREAD_PER_BYTE_MAX);
+        self.reread_bytes_left = self.reread_bytes_left.saturating_add(reread_bytes);
         let outer = (self.source, self.wire, self.is_default);
         (self.source, self.wire, self.is_default) = (&default.bytes, Wire::new(&default.bytes), true);
         let read = self.value(&default.node, column);
@@ -269,6 +273,8 @@ impl<'m> Reader<'m> {
         let doubtful = std::mem::replace(&mut self.superseding, around) == Superseding::Doubtful;
         if self.keys.supersede(first, self.source) || doubtful {
             column.discard();
+            let bytes = begin.remaining() - self.wire.remaining();
+            self.reread_bytes_left = self.reread_bytes_left.checked_sub(bytes).ok_or(BeyondLimit)?;
             self.wire = begin;
             self.map_of_last_values(first, items, column)?;
         }

@@ -7,6 +7,9 @@ use stream_spec::schema::protobuf::tree::ProtoEnum;
 /// Numbers from zero up to here are looked up by position.
 const BY_POSITION_MAX: i32 = 1023;
 
+/// Positions for each value; where the numbers lie further apart, all are searched for. A table is made per field.
+const POSITIONS_PER_VALUE_MAX: usize = 4;
+
 #[derive(Clone, Debug)]
 pub(super) struct EnumNames {
     /// Of the numbers from zero on; empty where there is none.
@@ -24,8 +27,13 @@ impl EnumNames {
         // The sort keeps the order of equals, so the first declared one stays.
         values.sort_by_key(|(number, _)| *number);
         values.dedup_by_key(|(number, _)| *number);
-        let (small, others): (Vec<_>, Vec<_>) = values.into_iter().partition(|(number, _)| (0..=BY_POSITION_MAX).contains(number));
-        let last = small.last().map_or(0, |(number, _)| usize::try_from(*number).unwrap_or(0) + 1);
+        let (mut small, mut others): (Vec<_>, Vec<_>) = values.into_iter().partition(|(number, _)| (0..=BY_POSITION_MAX).contains(number));
+        let mut last = small.last().map_or(0, |(number, _)| usize::try_from(*number).unwrap_or(0) + 1);
+        if last > POSITIONS_PER_VALUE_MAX * small.len() {
+            others.append(&mut small);
+            others.sort_unstable_by_key(|(number, _)| *number);
+            last = 0;
+        }
         let mut by_position = vec![Box::default(); last];
         for (number, name) in small {
             if let Some(place) = usize::try_from(number).ok().and_then(|number| by_position.get_mut(number)) {
@@ -87,5 +95,22 @@ mod tests {
         assert_eq!(name(i32::MIN), Some("MIN"));
         assert_eq!([2, -2, i32::MAX].map(name), [None; 3]);
         assert_eq!(names.made_up(), Some(b"UNKNOWN_ENUM_VALUE_E_".as_slice()));
+    }
+
+    #[test]
+    fn numbers_far_apart_take_no_table() {
+        for (last, positions) in [(7, 8), (8, 0), (1023, 0)] {
+            let names = EnumNames::new(&ProtoEnum {
+                full_name: "E".into(),
+                values: [("NEG", -1), ("B", last), ("A", 0)]
+                    .map(|(name, number)| (name.into(), number))
+                    .into(),
+                closed: true,
+            });
+            assert_eq!(names.by_position.len(), positions, "{last}");
+            for (number, name) in [(-1, Some("NEG")), (0, Some("A")), (last, Some("B")), (1, None), (last + 1, None)] {
+                assert_eq!(names.of(number), name.map(str::as_bytes), "{number}");
+            }
+        }
     }
 }

@@ -155,6 +155,24 @@ fn repeated_keys_at_every_level_of_maps_in_maps_end() {
 }
 
 #[test]
+fn what_repeated_keys_have_read_again_is_bounded_by_the_message() {
+    let schema = |levels: usize| {
+        let values = r#"{"type":"array","items":"int"}"#.to_owned();
+        record(&(0..levels).fold(values, |inner, _| format!(r#"{{"type":"map","values":{inner}}}"#)))
+    };
+    // Each level has its key twice, the first time with nothing inside.
+    let message = |levels: usize, items: usize| {
+        let array = [long(items as i64), vec![2; items], vec![0]].concat();
+        (0..levels).fold(array, |inner, _| [&[4, 2, b'k', 0, 2, b'k'], inner.as_slice(), &[0]].concat())
+    };
+    let (row, reason) = decode(&mut of(&schema(3), None), &message(3, 5));
+    let last = [1; 5];
+    assert_eq!((row, reason), (json!({ "a": [["k", [["k", [["k", last]]]]]] }), None));
+    let (_, reason) = decode(&mut of(&schema(20), None), &message(20, 1 << 20));
+    assert_eq!(reason, Some(MisfitReason::BeyondLimit));
+}
+
+#[test]
 fn the_deepest_type_is_decoded_on_a_threads_ordinary_stack() {
     // The record around them and the value inside are levels too.
     let levels = TYPE_DEPTH_MAX - 2;
