@@ -1,6 +1,6 @@
 //! Every bound of this package, with its reason. Nothing here grows with a table's age.
 //!
-//! The bounds of the table room are in `table/limits.rs`.
+//! The bounds of the table room are in `table/limits.rs`, those of the filter room in `filter/limits.rs`.
 
 use std::time::Duration;
 

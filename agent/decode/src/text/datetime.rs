@@ -306,11 +306,12 @@ pub fn days_of(year: i64, month: i64, day: i64) -> Option<i64> {
         return None;
     }
     // Years that begin in March put the leap day last.
-    let year = year - i64::from(month <= 2);
+    let year = year.checked_sub(i64::from(month <= 2))?;
     let cycle = year.div_euclid(400);
     let year_of_cycle = year.rem_euclid(400);
     let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    Some(cycle * 146_097 + year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year - 719_468)
+    let in_cycle = year_of_cycle * 365 + year_of_cycle / 4 - year_of_cycle / 100 + day_of_year - 719_468;
+    cycle.checked_mul(146_097)?.checked_add(in_cycle)
 }
 
 /// Without the bytes that Spark's `UTF8String` trims here: controls, space and DEL.
@@ -333,8 +334,16 @@ fn split_sign(text: &[u8]) -> Option<(bool, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::{
-        cast_date, cast_timestamp, cast_timestamp_ntz, parse_date, parse_timestamp, parse_timestamp_ntz, plain_timestamp, timestamp,
+        cast_date, cast_timestamp, cast_timestamp_ntz, days_of, parse_date, parse_timestamp, parse_timestamp_ntz, plain_timestamp,
+        timestamp,
     };
+
+    #[test]
+    fn a_date_beyond_all_numbers_has_no_day() {
+        assert_eq!(days_of(i64::MAX, 1, 1), None);
+        assert_eq!(days_of(i64::MIN, 1, 1), None);
+        assert_eq!(days_of(1970, 1, 2), Some(1));
+    }
 
     #[test]
     fn the_plain_form_is_read_as_any_other() {

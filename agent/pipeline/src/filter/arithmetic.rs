@@ -1,7 +1,5 @@
 //! `+ - * / DIV %`, negation, `abs` and `round` of numbers. Null where Spark raises: overflow, and division by zero.
 
-use std::fmt::Display;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type};
@@ -204,7 +202,7 @@ pub(super) fn round(digits: i32, operand: &ArrowType, result: &ArrowType) -> Res
             rounding(move |v: &Values, rows| unary::<Int64Type>(v, rows, |v| whole(v)?.try_into().ok()))
         }
         (ArrowType::Float32, ArrowType::Float32) => {
-            rounding(move |v: &Values, rows| unary::<Float32Type>(v, rows, |v| Some(round_real(v, digits))))
+            rounding(move |v: &Values, rows| unary::<Float32Type>(v, rows, |v| Some(round_float(v, digits))))
         }
         (ArrowType::Float64, ArrowType::Float64) => {
             rounding(move |v: &Values, rows| unary::<Float64Type>(v, rows, |v| Some(round_real(v, digits))))
@@ -237,10 +235,16 @@ fn rounding(compute: impl Fn(&Values, usize) -> Result<ArrayRef, FilterError> + 
 }
 
 /// Rounds a number by its shortest text, which is what Spark rounds: 1.005 becomes 1.01. NaN and the infinities stay.
-fn round_real<T: FromStr + Display + Copy>(value: T, digits: i32) -> T {
+fn round_real(value: f64, digits: i32) -> f64 {
     round_text(&value.to_string(), digits)
         .and_then(|rounded| rounded.parse().ok())
         .unwrap_or(value)
+}
+
+/// Rounds a float as the double that it is: 1.005 as a FLOAT is a little less, and becomes 1.0.
+#[allow(clippy::cast_possible_truncation, reason = "a FLOAT stays one")]
+fn round_float(value: f32, digits: i32) -> f32 {
+    round_real(f64::from(value), digits) as f32
 }
 
 /// The rounded text of a number without an exponent; nothing if it stays as it is.
@@ -279,7 +283,7 @@ fn round_text(text: &str, digits: i32) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::round_real as round;
+    use super::{round_float, round_real as round};
 
     #[test]
     fn doubles_are_rounded_by_their_shortest_text() {
@@ -302,5 +306,20 @@ mod tests {
         }
         assert!(round(f64::NAN, 1).is_nan() && round(f64::INFINITY, 1) == f64::INFINITY);
         assert!(round(-0.4_f64, 0).is_sign_positive());
+    }
+
+    #[test]
+    fn floats_are_rounded_as_the_doubles_they_are() {
+        for (value, digits, expected) in [
+            (1.005, 2, 1.0),
+            (0.285, 2, 0.28),
+            (2.675, 2, 2.67),
+            (1.15, 1, 1.1),
+            (2.5, 0, 3.0),
+            (f32::MAX, 2, f32::MAX),
+        ] {
+            assert_eq!(round_float(value, digits), expected, "{value} {digits}");
+        }
+        assert!(round_float(f32::NAN, 1).is_nan() && round_float(f32::NEG_INFINITY, 1) == f32::NEG_INFINITY);
     }
 }

@@ -8,8 +8,9 @@ const DIGITS_MAX: u32 = 38;
 /// Digits that a remainder may take on in one step of a division: with the 38 it has it stays within 256 bits.
 const DIVISION_STEP_DIGITS: u32 = 18;
 
-/// Scale to which Spark works out a quotient before it takes it to the result's.
-const QUOTIENT_SCALE: i32 = 38;
+/// Scale at which Spark cuts a quotient off before it rounds it to the result's: one more than a DECIMAL has, so that the digits that
+/// decide are there.
+const QUOTIENT_SCALE: i32 = 39;
 
 /// An unscaled number and how many of its digits stand behind the point.
 #[derive(Clone, Copy, Debug)]
@@ -73,14 +74,14 @@ impl Decimal {
         })
     }
 
-    /// Rounded to 38 digits behind the point, as Spark does; nothing for a division by zero and for quotients beyond any DECIMAL.
+    /// Cut off behind 39 digits, as Spark does, so that `fit` rounds once; nothing for a division by zero and for quotients beyond any
+    /// DECIMAL.
     pub(super) fn divide(self, other: Self) -> Option<Self> {
         if other.unscaled == i256::ZERO {
             return None;
         }
         let mut quotient = self.unscaled.checked_div(other.unscaled)?;
         let mut remainder = self.unscaled.checked_rem(other.unscaled)?;
-        let negative = self.unscaled.is_negative() != other.unscaled.is_negative();
         let mut digits = u32::try_from(QUOTIENT_SCALE + other.scale - self.scale).ok()?;
         while digits > 0 {
             let step = power(digits.min(DIVISION_STEP_DIGITS))?;
@@ -88,10 +89,6 @@ impl Decimal {
             let scaled = remainder.checked_mul(step)?;
             quotient = quotient.checked_mul(step)?.checked_add(scaled.checked_div(other.unscaled)?)?;
             remainder = scaled.checked_rem(other.unscaled)?;
-        }
-        let twice = magnitude(remainder).checked_mul(i256::from_i128(2))?;
-        if twice >= magnitude(other.unscaled) {
-            quotient = quotient.checked_add(if negative { i256::MINUS_ONE } else { i256::ONE })?;
         }
         Some(Self {
             unscaled: quotient,
@@ -215,6 +212,9 @@ mod tests {
             text(Decimal::new(1, 38).divide(Decimal::new(i128::from(u64::MAX), 0)), 38, 38),
             format!("0.{}", "0".repeat(38))
         );
+        let (one, part) = (Decimal::new(1, 0), format!("0.{}0", "047619".repeat(6)));
+        assert_eq!(text(one.divide(Decimal::new(21, 0)), 38, 37), part);
+        assert_eq!(text(one.divide(Decimal::new(-21, 0)), 38, 37), format!("-{part}"));
         assert_eq!(text(a.divide(Decimal::new(0, 5)), 10, 2), "null");
         assert_eq!(text(Decimal::new(-1234, 2).remainder(Decimal::new(5, 0)), 5, 2), "-2.34");
         assert_eq!(a.divide_whole(Decimal::new(5, 0)), Some(2));

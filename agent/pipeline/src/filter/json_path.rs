@@ -11,6 +11,8 @@ use arrow_array::builder::StringBuilder;
 use super::compile::Kernel;
 use super::error::FilterError;
 use super::json_scan::{Broken, Kind, Scanner, Style as QuoteStyle};
+use super::limits::RESULT_BYTES_MAX;
+use super::text::append;
 use super::values::{Texts, Values};
 
 /// A step of a path.
@@ -40,7 +42,7 @@ fn find_all(steps: Option<&[Step]>, operands: &[Values], rows: usize) -> Result<
     let mut out = StringBuilder::new();
     for row in 0..rows {
         let found = steps.zip(texts.get(row)).and_then(|(steps, text)| find(steps, text));
-        out.append_option(found);
+        append(&mut out, found.as_deref(), RESULT_BYTES_MAX);
     }
     Ok(Arc::new(out.finish()))
 }
@@ -218,8 +220,8 @@ fn field(scanner: &mut Scanner<'_>, name: &str, rest: &[Step], style: Style, fou
     let mut more = scanner.enter()?;
     while more {
         own_name.clear();
-        scanner.push_name(&mut own_name)?;
-        if !any && own_name == name && scanner.kind()? != Kind::Null {
+        let nameable = scanner.read_name(&mut own_name)?;
+        if !any && nameable && own_name == name && scanner.kind()? != Kind::Null {
             any = evaluate(scanner, rest, style, found)?;
         } else {
             scanner.skip()?;
@@ -280,6 +282,19 @@ mod tests {
         check("[7]", "$[ 0]", Some("7"));
         check("[7]", "$[0 ]", None);
         check("[7]", "$ [0]", None);
+    }
+
+    #[test]
+    fn half_a_pair_counts_only_where_it_is_written_as_it_is() {
+        check(r#"{"x":"cut \ud83d","a":1}"#, "$.a", Some("1"));
+        check(r#"{"a":1,"x":"\ude00"}"#, "$.a", Some("1"));
+        check(r#"{"a\ud83d":0,"\ud83da":0,"a":1}"#, "$.a", Some("1"));
+        check(r#"{"a":["\ud83d"]}"#, "$.a", Some(r#"["\uD83D"]"#));
+        check(r#"{"a":["\ud83d"]}"#, "$.a[0]", None);
+        check(r#"{"a":"cut \ud83d"}"#, "$.a", None);
+        check(r#"{"a":["\ud83d","b"]}"#, "$.a[*]", None);
+        check(r#"{"a":"\ud83d\ude00"}"#, "$.a", Some("😀"));
+        check(r#"{"x":"\ud83","a":1}"#, "$.a", None);
     }
 
     #[test]

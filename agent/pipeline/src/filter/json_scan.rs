@@ -35,6 +35,14 @@ pub(super) enum Style {
     EscapeSupplementary,
 }
 
+/// A part of a text.
+enum Part<'a> {
+    Plain(&'a str),
+    Escaped(char),
+    /// An escape of half a pair, without the other half.
+    Half(u16),
+}
+
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -116,36 +124,61 @@ impl<'a> Scanner<'a> {
         Ok(true)
     }
 
-    /// Reads a field's name and the colon behind it.
-    pub(super) fn push_name(&mut self, out: &mut String) -> Result<(), Broken> {
+    /// Reads a field's name and the colon behind it. Says whether it is a name that a path can have: no half of a pair is in it.
+    pub(super) fn read_name(&mut self, out: &mut String) -> Result<bool, Broken> {
+        let mut whole = true;
+        self.name(|part| {
+            match part {
+                Part::Plain(text) => out.push_str(text),
+                Part::Escaped(character) => out.push(character),
+                Part::Half(_) => whole = false,
+            }
+            Ok(())
+        })?;
+        Ok(whole)
+    }
+
+    fn name(&mut self, each: impl FnMut(Part<'a>) -> Result<(), Broken>) -> Result<(), Broken> {
         if !matches!(self.peek(), Some(b'"' | b'\'')) {
             return Err(Broken);
         }
-        self.push_text(out)?;
+        self.parts(each)?;
         self.expect(b':')
     }
 
-    /// Reads a text without its quotes.
+    /// Writes a text without its quotes. Half a pair cannot be written so, and Spark gives null then.
     pub(super) fn push_text(&mut self, out: &mut String) -> Result<(), Broken> {
+        self.parts(|part| {
+            match part {
+                Part::Plain(text) => out.push_str(text),
+                Part::Escaped(character) => out.push(character),
+                Part::Half(_) => return Err(Broken),
+            }
+            Ok(())
+        })
+    }
+
+    /// Goes through a text with its quotes.
+    fn parts(&mut self, mut each: impl FnMut(Part<'a>) -> Result<(), Broken>) -> Result<(), Broken> {
         let quote = self.peek().ok_or(Broken)?;
         self.at += 1;
         loop {
             let rest = self.text.as_bytes().get(self.at..).ok_or(Broken)?;
             let plain = rest.iter().position(|byte| *byte == quote || *byte == b'\\').ok_or(Broken)?;
-            out.push_str(self.text.get(self.at..self.at + plain).ok_or(Broken)?);
+            each(Part::Plain(self.text.get(self.at..self.at + plain).ok_or(Broken)?))?;
             self.at += plain + 1;
             if rest.get(plain) == Some(&quote) {
                 return Ok(());
             }
-            out.push(self.escaped()?);
+            each(self.escaped()?)?;
         }
     }
 
     /// What stands behind a backslash.
-    fn escaped(&mut self) -> Result<char, Broken> {
+    fn escaped(&mut self) -> Result<Part<'a>, Broken> {
         let escape = self.text.as_bytes().get(self.at).copied().ok_or(Broken)?;
         self.at += 1;
-        Ok(match escape {
+        Ok(Part::Escaped(match escape {
             b'b' => '\u{8}',
             b't' => '\t',
             b'n' => '\n',
@@ -154,17 +187,23 @@ impl<'a> Scanner<'a> {
             b'"' | b'/' | b'\\' | b'\'' => char::from(escape),
             b'u' => {
                 let unit = self.unit()?;
-                let low_follows = (0xD800..0xDC00).contains(&unit) && self.text.get(self.at..).is_some_and(|rest| rest.starts_with("\\u"));
-                if low_follows {
+                let behind = self.at;
+                if (0xD800..0xDC00).contains(&unit) && self.text.get(behind..).is_some_and(|rest| rest.starts_with("\\u")) {
                     self.at += 2;
                     let low = self.unit()?;
-                    // Two that do not go together cannot be written; Spark gives null then.
-                    return char::decode_utf16([unit, low]).next().and_then(Result::ok).ok_or(Broken);
+                    if let Some(Ok(character)) = char::decode_utf16([unit, low]).next() {
+                        return Ok(Part::Escaped(character));
+                    }
+                    // What follows may be the first half of a pair itself.
+                    self.at = behind;
                 }
-                char::from_u32(unit.into()).ok_or(Broken)?
+                match char::from_u32(unit.into()) {
+                    Some(character) => character,
+                    None => return Ok(Part::Half(unit)),
+                }
             }
             _ => return Err(Broken),
-        })
+        }))
     }
 
     fn unit(&mut self) -> Result<u16, Broken> {
@@ -188,16 +227,12 @@ impl<'a> Scanner<'a> {
 
     fn copy(&mut self, mut out: Option<(&mut String, Style)>) -> Result<(), Broken> {
         let outside = self.open.len();
-        let mut text = String::new();
         loop {
             // A value is next, or in an object a name and a value.
             if self.open.len() > outside && self.open.last() == Some(&true) {
-                text.clear();
-                self.push_name(&mut text)?;
-                if let Some((out, style)) = &mut out {
-                    push_quoted(&text, *style, out);
-                    out.push(':');
-                }
+                push(&mut out, "\"");
+                self.name(|part| push_part(part, &mut out))?;
+                push(&mut out, "\":");
             }
             let kind = self.kind()?;
             let mut more = match kind {
@@ -211,11 +246,9 @@ impl<'a> Scanner<'a> {
                     more
                 }
                 Kind::Text => {
-                    text.clear();
-                    self.push_text(&mut text)?;
-                    if let Some((out, style)) = &mut out {
-                        push_quoted(&text, *style, out);
-                    }
+                    push(&mut out, "\"");
+                    self.parts(|part| push_part(part, &mut out))?;
+                    push(&mut out, "\"");
                     false
                 }
                 Kind::Number => {
@@ -320,26 +353,36 @@ fn push_number(number: &str, out: &mut String) {
     }
 }
 
-fn push_quoted(text: &str, style: Style, out: &mut String) {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => out.extend(['\\', character]),
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{C}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            '\0'..='\u{1F}' => push_escape(u16::try_from(u32::from(character)).unwrap_or_default(), out),
-            '\u{10000}'.. if style == Style::EscapeSupplementary => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    push_escape(*unit, out);
-                }
-            }
-            other => out.push(other),
-        }
+/// Writes a part of a text in quotes, if anything is written.
+fn push_part(part: Part<'_>, out: &mut Option<(&mut String, Style)>) -> Result<(), Broken> {
+    let Some((out, style)) = out else {
+        return Ok(());
+    };
+    match part {
+        Part::Plain(text) => text.chars().for_each(|character| push_quoted(character, *style, out)),
+        Part::Escaped(character) => push_quoted(character, *style, out),
+        Part::Half(unit) if *style == Style::EscapeSupplementary => push_escape(unit, out),
+        Part::Half(_) => return Err(Broken),
     }
-    out.push('"');
+    Ok(())
+}
+
+fn push_quoted(character: char, style: Style, out: &mut String) {
+    match character {
+        '"' | '\\' => out.extend(['\\', character]),
+        '\u{8}' => out.push_str("\\b"),
+        '\t' => out.push_str("\\t"),
+        '\n' => out.push_str("\\n"),
+        '\u{C}' => out.push_str("\\f"),
+        '\r' => out.push_str("\\r"),
+        '\0'..='\u{1F}' => push_escape(u16::try_from(u32::from(character)).unwrap_or_default(), out),
+        '\u{10000}'.. if style == Style::EscapeSupplementary => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                push_escape(*unit, out);
+            }
+        }
+        other => out.push(other),
+    }
 }
 
 fn push_escape(unit: u16, out: &mut String) {
@@ -370,6 +413,10 @@ mod tests {
             (r#"["😀", "\u00e9\n", true, null]"#, r#"["\uD83D\uDE00","é\n",true,null]"#),
             (r#"[[1],[{"x":[2]}],3]"#, r#"[[1],[{"x":[2]}],3]"#),
             ("[1e400]", r#"["Infinity"]"#),
+            (
+                r#"{"\ud83d":["\ud83d\u0041","\ude00","\ud83d\ud83d\ude00"]}"#,
+                r#"{"\uD83D":["\uD83DA","\uDE00","\uD83D\uD83D\uDE00"]}"#,
+            ),
         ] {
             assert_eq!(rewritten(text).as_deref(), Some(expected));
         }
@@ -384,6 +431,8 @@ mod tests {
             "[",
             "\"open",
             "1x",
+            r#"["\ud83"]"#,
+            r#"["\ud83d\u12"]"#,
         ] {
             assert_eq!(rewritten(text), None, "{text}");
         }

@@ -1,7 +1,9 @@
 //! LIKE, ILIKE and RLIKE.
 //!
 //! A pattern that is a constant is read once; those that only ask for a beginning, an end or a part become Arrow's kernels for that.
-//! ILIKE is LIKE of both sides in lower case, as in Spark. The one invariant: a match costs at most text times pattern.
+//! ILIKE is LIKE of both sides in lower case, as in Spark. The one invariant: a match costs at most text times pattern, and all of a batch
+//! together no more than the bounds of `limits`; rows beyond them are null. What RLIKE's engine spends on a row cannot be told apart:
+//! bounded are the rows on which it gives up.
 
 use std::sync::Arc;
 
@@ -11,6 +13,7 @@ use stream_spec::regex::JavaPattern;
 
 use super::compile::Kernel;
 use super::error::FilterError;
+use super::limits::{LIKE_STEPS_MAX, RLIKE_FAILURES_MAX};
 use super::logic::exactly;
 use super::text::lower_case;
 use super::values::{Texts, Values, strings};
@@ -58,18 +61,21 @@ fn cased(text: &str, any_case: bool) -> String {
 fn by_columns(operands: &[Values], rows: usize, escape: char, any_case: bool) -> Result<ArrayRef, FilterError> {
     let [text, pattern] = exactly(operands)?;
     let (texts, patterns) = (Texts::of(text)?, Texts::of(pattern)?);
+    let mut budget = Budget(LIKE_STEPS_MAX);
     // Patterns in a column are mostly the same from row to row.
     let mut last: Option<(&str, Option<Vec<Step>>)> = None;
     let mut answer = |row| {
         let (text, pattern) = (texts.get(row)?, patterns.get(row)?);
+        // Both are gone over whatever the match takes.
+        budget.spend(text.len() + pattern.len())?;
         if last.as_ref().is_none_or(|(known, _)| *known != pattern) {
             last = Some((pattern, steps(&cased(pattern, any_case), escape)));
         }
         let steps = last.as_ref().and_then(|(_, steps)| steps.as_deref())?;
-        Some(match any_case {
-            true => is_match(&text.to_lowercase(), steps),
-            false => is_match(text, steps),
-        })
+        match any_case {
+            true => is_match(&text.to_lowercase(), steps, &mut budget),
+            false => is_match(text, steps, &mut budget),
+        }
     };
     let answers: BooleanArray = (0..rows).map(&mut answer).collect();
     Ok(Arc::new(answers))
@@ -127,20 +133,37 @@ impl Pattern {
             Self::StartsWith(part) => kernels::starts_with(text, &scalar(part))?,
             Self::EndsWith(part) => kernels::ends_with(text, &scalar(part))?,
             Self::Contains(part) => kernels::contains(text, &scalar(part))?,
-            Self::Steps(steps) => strings(text)?.iter().map(|text| text.map(|text| is_match(text, steps))).collect(),
+            Self::Steps(steps) => {
+                let mut budget = Budget(LIKE_STEPS_MAX);
+                let texts = strings(text)?.iter();
+                texts.map(|text| is_match(text?, steps, &mut budget)).collect()
+            }
         }))
     }
 }
 
-/// Walks text and steps side by side; after a failure the last `%` takes one character more.
-fn is_match(text: &str, steps: &[Step]) -> bool {
+/// Steps that the rows of a batch may still take.
+struct Budget(u64);
+
+impl Budget {
+    /// Nothing once it is used up: for this row and all that follow.
+    fn spend(&mut self, steps: usize) -> Option<()> {
+        let left = u64::try_from(steps).ok().and_then(|steps| self.0.checked_sub(steps));
+        self.0 = left.unwrap_or_default();
+        left.map(|_| ())
+    }
+}
+
+/// Walks text and steps side by side; after a failure the last `%` takes one character more. Nothing if the budget does not suffice.
+fn is_match(text: &str, steps: &[Step], budget: &mut Budget) -> Option<bool> {
     let (mut rest, mut at) = (text, 0);
     let mut retry: Option<(&str, usize)> = None;
     loop {
+        budget.spend(1)?;
         let mut characters = rest.chars();
         let next = characters.next();
         match (steps.get(at), next) {
-            (None, None) => return true,
+            (None, None) => return Some(true),
             (Some(Step::AnyMany), _) => {
                 at += 1;
                 retry = Some((rest, at));
@@ -157,11 +180,11 @@ fn is_match(text: &str, steps: &[Step]) -> bool {
             _ => {}
         }
         let Some((from, behind)) = retry else {
-            return false;
+            return Some(false);
         };
         let mut later = from.chars();
         if later.next().is_none() {
-            return false;
+            return Some(false);
         }
         (rest, at) = (later.as_str(), behind);
         retry = Some((rest, behind));
@@ -172,24 +195,34 @@ fn is_match(text: &str, steps: &[Step]) -> bool {
 pub(super) fn regular(pattern: JavaPattern) -> Kernel {
     Box::new(move |operands, _| {
         let [text] = exactly(operands)?;
-        let found = |text: &str| find(&pattern, text);
-        let answers: BooleanArray = strings(text.array())?.iter().map(|text| text.and_then(found)).collect();
+        let answers = found(&pattern, strings(text.array())?, RLIKE_FAILURES_MAX);
         debug_assert_eq!(answers.len(), text.array().len());
         Ok(Arc::new(answers))
     })
 }
 
-/// A pattern that takes too much work on a text has no answer for it.
-fn find(pattern: &JavaPattern, text: &str) -> Option<bool> {
-    pattern.is_found_in(text).ok()
+/// A pattern that takes too much work on a text has no answer for it, and after so many such texts for none.
+fn found(pattern: &JavaPattern, texts: &StringArray, failures_max: usize) -> BooleanArray {
+    let mut failures = 0;
+    let find = |text: Option<&str>| {
+        let text = text.filter(|_| failures < failures_max)?;
+        let found = pattern.is_found_in(text).ok();
+        failures += usize::from(found.is_none());
+        found
+    };
+    texts.iter().map(find).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_match, steps};
+    use arrow_array::StringArray;
+    use stream_spec::regex::JavaPattern;
+
+    use super::super::limits::LIKE_STEPS_MAX;
+    use super::{Budget, found, is_match, steps};
 
     fn check(text: &str, pattern: &str, expected: Option<bool>) {
-        let answer = steps(pattern, '\\').map(|steps| is_match(text, &steps));
+        let answer = steps(pattern, '\\').and_then(|steps| is_match(text, &steps, &mut Budget(LIKE_STEPS_MAX)));
         assert_eq!(answer, expected, "{text} LIKE {pattern}");
     }
 
@@ -216,6 +249,26 @@ mod tests {
         let steps = steps(&"%a_".repeat(200), '\\').expect("a pattern");
         let mut failing = steps.clone();
         failing.push(super::Step::Exactly('b'));
-        assert!(is_match(&text, &steps) && !is_match(&text, &failing));
+        let mut budget = Budget(LIKE_STEPS_MAX);
+        assert_eq!(is_match(&text, &steps, &mut budget), Some(true));
+        assert_eq!(is_match(&text, &failing, &mut budget), Some(false));
+    }
+
+    #[test]
+    fn rows_beyond_the_budget_have_no_answer() {
+        let steps = steps("%a_b%c", '\\').expect("a pattern");
+        let mut budget = Budget(30);
+        assert_eq!(is_match("aabc", &steps, &mut budget), Some(true));
+        assert_eq!(is_match(&"a".repeat(30), &steps, &mut budget), None);
+        assert_eq!(is_match("aabc", &steps, &mut budget), None);
+    }
+
+    #[test]
+    fn a_regular_expression_gives_up_on_so_many_texts() {
+        let pattern = JavaPattern::parse("(a|aa)+b\\1|ab$").expect("a pattern");
+        let hard = "a".repeat(200);
+        let texts = StringArray::from(vec!["ab", &hard, "ab", &hard, "ab"]);
+        let answers: Vec<Option<bool>> = found(&pattern, &texts, 2).iter().collect();
+        assert_eq!(answers, [Some(true), None, Some(true), None, None]);
     }
 }

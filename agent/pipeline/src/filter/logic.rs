@@ -9,13 +9,12 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BooleanArray, PrimitiveArray, StringArray, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType as ArrowType;
-use arrow_select::zip::zip;
 use stream_spec::filter::expr::Literal;
 
 use super::compare;
 use super::compile::Kernel;
 use super::error::FilterError;
-use super::values::{Values, booleans};
+use super::values::{Values, booleans, choose};
 
 /// One element of the type.
 pub(super) fn literal(literal: &Literal, ty: &ArrowType) -> Result<ArrayRef, FilterError> {
@@ -102,13 +101,13 @@ pub(super) fn case() -> Kernel {
         let Some((otherwise, branches)) = operands.split_last() else {
             return Err(FilterError::mismatch("branches of CASE", "none"));
         };
-        let mut chosen = otherwise.per_row(rows)?;
+        let mut chosen = otherwise.clone();
         for branch in branches.rchunks(2) {
             let [condition, result] = exactly(branch)?;
             let condition = condition.per_row(rows)?;
-            chosen = zip(booleans(&condition)?, result, &chosen)?;
+            chosen = Values::rows(choose(booleans(&condition)?, result, &chosen)?);
         }
-        Ok(chosen)
+        chosen.per_row(rows)
     })
 }
 
@@ -117,16 +116,16 @@ pub(super) fn coalesce() -> Kernel {
         let Some((last, others)) = operands.split_last() else {
             return Err(FilterError::mismatch("arguments of coalesce", "none"));
         };
-        let mut chosen = last.per_row(rows)?;
+        let mut chosen = last.clone();
         for operand in others.iter().rev() {
-            let operand = operand.per_row(rows)?;
-            if operand.logical_null_count() == 0 {
-                chosen = operand;
-                continue;
+            if operand.array().logical_null_count() == 0 {
+                chosen = operand.clone();
+            } else if !operand.is_constant() {
+                let present = boolean::is_not_null(operand.array())?;
+                chosen = Values::rows(choose(&present, operand, &chosen)?);
             }
-            chosen = zip(&boolean::is_not_null(&operand)?, &operand, &chosen)?;
         }
-        Ok(chosen)
+        chosen.per_row(rows)
     })
 }
 
@@ -134,11 +133,11 @@ pub(super) fn null_if() -> Kernel {
     Box::new(|operands, rows| {
         let [value, unwanted] = exactly(operands)?;
         let equal = compare::equal(value, unwanted)?;
-        let value = value.per_row(rows)?;
         let equal = Values::rows(Arc::new(equal));
         // Two constants compare to one answer, which is for the one row that there is then.
         let equal = equal.per_row(rows)?;
-        Ok(arrow_select::nullif::nullif(&value, booleans(&equal)?)?)
+        let null = Values::constant(new_null_array(value.array().data_type(), 1));
+        choose(booleans(&equal)?, &null, value)
     })
 }
 
@@ -147,4 +146,32 @@ pub(super) fn exactly<const N: usize>(arguments: &[Values]) -> Result<&[Values; 
     arguments
         .try_into()
         .map_err(|_| FilterError::mismatch(format!("{N} arguments"), arguments.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+
+    use super::*;
+
+    #[test]
+    fn a_long_literal_is_written_only_where_it_is_chosen() {
+        // 4 GiB, were it written once a row.
+        let rows = 131_072;
+        let literal = Values::constant(Arc::new(StringArray::from_iter_values(["x".repeat(32 * 1024)])));
+        let notes: StringArray = (0..rows).map(|row| (row % 65_536 != 0).then_some("a")).collect();
+        let is_noted: BooleanArray = (0..rows).map(|row| Some(row % 65_536 != 0)).collect();
+        let notes = Values::rows(Arc::new(notes));
+        let operands = [notes.clone(), literal.clone()];
+        let branches = [Values::rows(Arc::new(is_noted)), notes, literal.clone()];
+        for chosen in [coalesce()(&operands, rows), case()(&branches, rows)] {
+            let chosen = chosen.expect("chosen");
+            let chosen = chosen.as_string::<i32>();
+            assert_eq!((chosen.len(), chosen.null_count()), (rows, 0));
+            assert_eq!((chosen.value(0).len(), chosen.value(1)), (32 * 1024, "a"));
+        }
+        // Where it is chosen for every row, what goes beyond the bound is null.
+        let chosen = coalesce()(&[literal], rows).expect("chosen");
+        assert!(chosen.is_valid(0) && chosen.is_null(rows - 1));
+    }
 }

@@ -10,11 +10,9 @@ use arrow_array::{ArrayRef, BooleanArray};
 use super::compare;
 use super::compile::Kernel;
 use super::error::FilterError;
+use super::limits::SET_TEXTS_MIN;
 use super::logic::exactly;
 use super::values::{Values, booleans, strings};
-
-/// From so many texts on a set is faster than comparing the column with each.
-const SET_TEXTS_MIN: usize = 8;
 
 /// The operand first, then the members.
 pub(super) fn list() -> Kernel {

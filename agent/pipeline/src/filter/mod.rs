@@ -2,7 +2,8 @@
 //!
 //! `compile` turns the expression into a tree of kernels, constants folded; `values` is what flows between them. The kernels are in
 //! the other files, by what they work on. Where Spark would raise for a record, the value is null for that record. Knows nothing else
-//! of the pipeline. The one invariant: as many answers as rows, and the answer of one row never depends on another.
+//! of the pipeline. The one invariant: as many answers as rows, and the answer of one row never depends on another,
+//! but where a batch goes beyond a bound of `limits`: its later rows are null then.
 
 mod arithmetic;
 mod calendar;
@@ -21,6 +22,7 @@ mod interval;
 mod json_path;
 mod json_scan;
 mod like;
+mod limits;
 mod logic;
 mod membership;
 mod nested;

@@ -1,6 +1,6 @@
 //! Functions of texts and bytes. Positions and lengths of texts count characters.
 //!
-//! The one invariant: a null argument makes a null.
+//! The one invariant: a null argument makes a null. So does a result beyond the bound of `limits`.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,23 +12,27 @@ use arrow_schema::DataType as ArrowType;
 
 use super::compile::Kernel;
 use super::error::FilterError;
+use super::limits::RESULT_BYTES_MAX;
 use super::logic::exactly;
 use super::values::{Numbers, Texts, Values, binaries, ints, strings};
 
-/// Makes a text of each row's text.
+/// Makes a text of each row's text: `write` appends it.
 fn map_texts(operand: &Values, mut write: impl FnMut(&str, &mut StringBuilder)) -> Result<ArrayRef, FilterError> {
     let texts = strings(operand.array())?;
     let mut out = StringBuilder::with_capacity(texts.len(), texts.value_data().len());
     for text in texts {
         match text {
-            Some(text) => {
-                write(text, &mut out);
-                out.append_value("");
-            }
+            Some(text) => write(text, &mut out),
             None => out.append_null(),
         }
     }
     Ok(Arc::new(out.finish()))
+}
+
+/// Adds a text of a row; null beyond so many bytes of all.
+pub(super) fn append(out: &mut StringBuilder, text: Option<&str>, bytes_max: usize) {
+    let text = text.filter(|text| out.values_slice().len() + text.len() <= bytes_max);
+    out.append_option(text);
 }
 
 /// Writing into memory does not fail.
@@ -52,9 +56,9 @@ fn change_case(operand: &Values, ascii: fn(&mut str), any: fn(&str) -> String) -
             changed.clear();
             changed.push_str(text);
             ascii(&mut changed);
-            push(out, &changed);
+            append(out, Some(&changed), RESULT_BYTES_MAX);
         } else {
-            push(out, &any(text));
+            append(out, Some(&any(text)), RESULT_BYTES_MAX);
         }
     })
 }
@@ -69,14 +73,17 @@ pub(super) struct Ends {
 /// The text, and the characters to take away if they are not spaces.
 pub(super) fn trim(ends: Ends) -> Kernel {
     Box::new(move |operands, rows| match operands {
-        [text] => map_texts(text, |text, out| push(out, trimmed(text, ends, |character| character == ' '))),
+        [text] => map_texts(text, |text, out| {
+            append(out, Some(trimmed(text, ends, |character| character == ' ')), RESULT_BYTES_MAX)
+        }),
         _ => {
             let [text, unwanted] = exactly(operands)?;
             let (texts, unwanted) = (Texts::of(text)?, Texts::of(unwanted)?);
             let mut out = StringBuilder::new();
             for row in 0..rows {
                 let both = texts.get(row).zip(unwanted.get(row));
-                out.append_option(both.map(|(text, unwanted)| trimmed(text, ends, |character| unwanted.contains(character))));
+                let text = both.map(|(text, unwanted)| trimmed(text, ends, |character| unwanted.contains(character)));
+                append(&mut out, text, RESULT_BYTES_MAX);
             }
             Ok(Arc::new(out.finish()))
         }
@@ -124,10 +131,11 @@ pub(super) fn substring() -> Kernel {
             for row in 0..rows {
                 let place = text.place(row);
                 let (value, part) = (bytes.is_valid(place).then(|| bytes.value(place)), part(row));
-                out.append_option(value.zip(part).map(|(value, (position, length))| {
+                let part = value.zip(part).map(|(value, (position, length))| {
                     let (start, end) = bounds(position, length, value.len());
                     value.get(start..end).unwrap_or_default()
-                }));
+                });
+                out.append_option(part.filter(|part| out.values_slice().len() + part.len() <= RESULT_BYTES_MAX));
             }
             return Ok(Arc::new(out.finish()));
         }
@@ -135,7 +143,8 @@ pub(super) fn substring() -> Kernel {
         let mut out = StringBuilder::new();
         for row in 0..rows {
             let text = texts.get(row).zip(part(row));
-            out.append_option(text.map(|(text, (position, length))| characters(text, position, length)));
+            let part = text.map(|(text, (position, length))| characters(text, position, length));
+            append(&mut out, part, RESULT_BYTES_MAX);
         }
         Ok(Arc::new(out.finish()))
     })
@@ -168,24 +177,43 @@ fn bounds(position: i32, length: i32, total: usize) -> (usize, usize) {
 pub(super) fn concat() -> Kernel {
     Box::new(|operands, rows| {
         let parts = operands.iter().map(Texts::of).collect::<Result<Vec<_>, _>>()?;
-        let mut out = StringBuilder::new();
-        for row in 0..rows {
-            if parts.iter().any(|part| part.get(row).is_none()) {
-                out.append_null();
-                continue;
-            }
-            for part in &parts {
-                push(&mut out, part.get(row).unwrap_or_default());
-            }
-            out.append_value("");
-        }
-        Ok(Arc::new(out.finish()))
+        Ok(concatenated(&parts, rows, RESULT_BYTES_MAX))
     })
+}
+
+fn concatenated(parts: &[Texts<'_>], rows: usize, bytes_max: usize) -> ArrayRef {
+    let mut out = StringBuilder::new();
+    for row in 0..rows {
+        let length = parts
+            .iter()
+            .try_fold(out.values_slice().len(), |length, part| Some(length + part.get(row)?.len()));
+        if length.is_none_or(|length| length > bytes_max) {
+            out.append_null();
+            continue;
+        }
+        for part in parts {
+            push(&mut out, part.get(row).unwrap_or_default());
+        }
+        out.append_value("");
+    }
+    Arc::new(out.finish())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::characters;
+    use std::sync::Arc;
+
+    use arrow_array::{Array, StringArray};
+
+    use super::{Texts, Values, characters, concatenated};
+
+    #[test]
+    fn what_goes_beyond_the_bound_is_null() {
+        let long = Values::constant(Arc::new(StringArray::from_iter_values(["0123456789"])));
+        let parts = [Texts::of(&long).expect("texts"), Texts::of(&long).expect("texts")];
+        let joined = concatenated(&parts, 4, 40);
+        assert!(joined.is_valid(1) && joined.is_null(2) && joined.len() == 4);
+    }
 
     #[test]
     fn positions_count_from_either_end() {

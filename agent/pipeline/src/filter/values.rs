@@ -4,14 +4,18 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Int32Type};
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Datum, Int32Array, ListArray, MapArray, PrimitiveArray, StringArray, StructArray,
 };
+use arrow_schema::DataType as ArrowType;
 use arrow_select::take::take;
+use arrow_select::zip::zip;
 
 use super::error::FilterError;
+use super::limits::RESULT_BYTES_MAX;
 
 /// The values of an expression for a batch.
 #[derive(Clone, Debug)]
@@ -52,9 +56,56 @@ impl Values {
         if !self.constant || rows == 1 {
             return Ok(self.array.clone());
         }
+        if self.bytes(rows) > RESULT_BYTES_MAX {
+            return gathered(rows, RESULT_BYTES_MAX, |_| self);
+        }
         let zeros = Int32Array::from_value(0, rows);
         Ok(take(&self.array, &zeros, None)?)
     }
+
+    /// Bytes of texts or of BINARY values, for so many rows.
+    fn bytes(&self, rows: usize) -> usize {
+        let ends = if let Some(texts) = self.array.as_string_opt::<i32>() {
+            texts.value_offsets()
+        } else if let Some(bytes) = self.array.as_binary_opt::<i32>() {
+            bytes.value_offsets()
+        } else {
+            return 0;
+        };
+        let bytes = ends.last().zip(ends.first()).map_or(0, |(last, first)| last - first);
+        let bytes = usize::try_from(bytes).unwrap_or_default();
+        if self.constant { bytes.saturating_mul(rows) } else { bytes }
+    }
+}
+
+/// A row's value of the first where the mask is true, else of the second. Constants are written as often as they are chosen.
+pub(super) fn choose(mask: &BooleanArray, first: &Values, second: &Values) -> Result<ArrayRef, FilterError> {
+    let rows = mask.len();
+    if first.bytes(rows).saturating_add(second.bytes(rows)) <= RESULT_BYTES_MAX {
+        return Ok(zip(mask, first, second)?);
+    }
+    let is_first = |row| mask.is_valid(row) && mask.value(row);
+    gathered(rows, RESULT_BYTES_MAX, |row| if is_first(row) { first } else { second })
+}
+
+/// Texts or BINARY values, taken row by row from what is chosen for it; null where they would go beyond so many bytes.
+fn gathered<'a>(rows: usize, bytes_max: usize, of: impl Fn(usize) -> &'a Values) -> Result<ArrayRef, FilterError> {
+    if rows > 0 && *of(0).array.data_type() == ArrowType::Binary {
+        let mut out = BinaryBuilder::new();
+        for row in 0..rows {
+            let values = of(row);
+            let (bytes, place) = (binaries(&values.array)?, values.place(row));
+            let value = bytes.is_valid(place).then(|| bytes.value(place));
+            out.append_option(value.filter(|value| out.values_slice().len() + value.len() <= bytes_max));
+        }
+        return Ok(Arc::new(out.finish()));
+    }
+    let mut out = StringBuilder::new();
+    for row in 0..rows {
+        let text = Texts::of(of(row))?.get(row);
+        out.append_option(text.filter(|text| out.values_slice().len() + text.len() <= bytes_max));
+    }
+    Ok(Arc::new(out.finish()))
 }
 
 impl Datum for Values {
@@ -145,4 +196,24 @@ pub(super) fn numbers<T: ArrowPrimitiveType>(rows: usize, number: impl FnMut(usi
 /// So many INTs, one a row.
 pub(super) fn ints(rows: usize, number: impl FnMut(usize) -> Option<i32>) -> ArrayRef {
     Arc::new(numbers::<Int32Type>(rows, number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: usize) -> Values {
+        Values::constant(Arc::new(StringArray::from_iter_values(["x".repeat(bytes)])))
+    }
+
+    #[test]
+    fn what_goes_beyond_the_bound_is_null() {
+        let long = text(10);
+        let bytes = Values::constant(Arc::new(BinaryArray::from_iter_values([[7; 10]])));
+        for values in [&long, &bytes] {
+            let array = gathered(5, 30, |_| values).expect("gathered");
+            assert_eq!((array.len(), array.null_count()), (5, 2));
+            assert!(array.is_valid(2) && array.is_null(3));
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! Where Spark, with ANSI mode on as it is by default, would stop the query for a record (a division by zero, a cast of an
 //! unreadable text, an overflow, an index out of bounds), the sub-expression is null here: a stream never stops for a record.
+//! A CAST of BINARY to STRING has U+FFFD for bytes that are no UTF-8, which Spark keeps: different bytes may become equal texts.
 
 use std::collections::BTreeSet;
 
