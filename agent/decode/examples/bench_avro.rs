@@ -97,6 +97,7 @@ impl Ours {
         for batch in payloads.chunks(BATCH_RECORDS) {
             let decoded = self.decoder.decode(batch, &[])?;
             misfits += decoded.report.misfit_messages();
+            assert_eq!(decoded.array.len(), batch.len(), "a batch is taken whole");
             black_box(decoded.array);
         }
         let time = processor_time()? - start;

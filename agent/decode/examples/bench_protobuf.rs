@@ -68,6 +68,7 @@ fn measure(subject: &Subject, bad_percent: usize, rounds: usize, alone: bool) ->
             for batch in payloads.chunks(BATCH_MESSAGES) {
                 let decoded = decoder.decode(batch, &[])?;
                 misfits += decoded.report.misfit_messages();
+                assert_eq!(decoded.array.len(), batch.len(), "a batch is taken whole");
                 black_box(decoded.array);
             }
             Ok(())

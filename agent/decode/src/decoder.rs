@@ -1,14 +1,15 @@
 //! The decoder: batches of borrowed payloads in, one Arrow array and a report out.
 //!
 //! Holds the columns under construction and the scratch space that messages share, so that decoding allocates per
-//! batch and not per message. The one invariant: each payload appends exactly one row, whatever it holds.
+//! batch and not per message. The one invariant: each payload that is taken appends exactly one row, whatever it holds.
 
 use arrow_array::ArrayRef;
+use stream_spec::types::DataType;
 
 use crate::builders::{Column, ColumnBuilder};
 use crate::error::{CompileError, DecodeError};
 use crate::json;
-use crate::limits::{BATCH_BYTES_MAX, PLANS_MAX};
+use crate::limits::{BATCH_BYTES_MAX, BATCH_CELLS_MAX, PLANS_MAX};
 use crate::plan::{Plan, PlanFormat};
 use crate::report::DecodeReport;
 use crate::text;
@@ -16,7 +17,7 @@ use crate::text;
 /// A batch of decoded messages.
 #[derive(Debug)]
 pub struct Decoded {
-    /// One element per payload, in order, of the reader's type.
+    /// One element per payload that was taken, in order, of the reader's type.
     pub array: ArrayRef,
     /// What did not fit.
     pub report: DecodeReport,
@@ -26,6 +27,8 @@ pub struct Decoded {
 pub struct Decoder {
     plans: Vec<Plan>,
     column: Column,
+    /// Cells of a row that holds nothing.
+    row_cells: usize,
     scratch: json::Scratch,
 }
 
@@ -49,10 +52,11 @@ impl Decoder {
             let (expected, actual) = (first.reader.clone(), plan.reader.clone());
             return Err(CompileError::ReaderTypesDiffer { index, expected, actual });
         }
-        let column = Column::new(&first.reader);
+        let (column, row_cells) = (Column::new(&first.reader), cells(&first.reader));
         Ok(Self {
             plans,
             column,
+            row_cells,
             scratch: json::Scratch::default(),
         })
     }
@@ -64,7 +68,10 @@ impl Decoder {
         self
     }
 
-    /// Decodes a batch. A payload of `None` (a tombstone) is a null row.
+    /// Decodes a batch, or as much of its beginning as [`BATCH_CELLS_MAX`] allows: the array has as many elements as payloads were
+    /// taken, one at least unless there is none, and the caller comes again with the rest. Where a batch ends never changes a row.
+    ///
+    /// A payload of `None` (a tombstone) is a null row.
     ///
     /// `plan_index` names the plan of each payload; an empty slice means the first plan for all. An error says that the
     /// call was wrong, never that a message was, and leaves the decoder ready for the next batch.
@@ -72,19 +79,25 @@ impl Decoder {
         self.check(payloads, plan_index)?;
         let mut report = DecodeReport::default();
         let mut plan_index = plan_index.iter();
+        let mut batch_cells = 0_usize;
         for (row, payload) in payloads.iter().enumerate() {
             let index = plan_index.next().map_or(0, |index| usize::from(*index));
+            if batch_cells >= BATCH_CELLS_MAX {
+                break;
+            }
             let (Some(payload), Some(plan)) = (payload, self.plans.get_mut(index)) else {
                 self.column.append_null();
+                batch_cells += self.row_cells;
                 continue;
             };
-            let mut misfit = None;
+            let (mut misfit, mut cells) = (None, 0);
             match &mut plan.format {
                 PlanFormat::Text => text::append(payload, &mut self.column),
-                PlanFormat::Json(shape) => misfit = json::append(payload, shape, &mut self.column, &mut self.scratch),
-                PlanFormat::Avro(program) => misfit = program.append(payload, &mut self.column),
-                PlanFormat::Protobuf(program) => misfit = program.append(payload, &mut self.column),
+                PlanFormat::Json(shape) => misfit = json::append(payload, shape, &mut self.column, &mut self.scratch, &mut cells),
+                PlanFormat::Avro(program) => misfit = program.append(payload, &mut self.column, &mut cells),
+                PlanFormat::Protobuf(program) => misfit = program.append(payload, &mut self.column, &mut cells),
             }
+            batch_cells += cells.max(self.row_cells);
             if let Some(reason) = misfit {
                 report.add(row, reason);
             }
@@ -119,5 +132,15 @@ impl Decoder {
             });
         }
         Ok(())
+    }
+}
+
+/// Columns that a value has a cell in, whatever it holds.
+fn cells(data_type: &DataType) -> usize {
+    match data_type {
+        DataType::Struct(fields) => fields
+            .iter()
+            .fold(1, |count: usize, field| count.saturating_add(cells(&field.data_type))),
+        _ => 1,
     }
 }

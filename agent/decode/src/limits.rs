@@ -30,6 +30,14 @@ pub(crate) const BROKEN_TOKEN_UNITS_MAX: usize = 256;
 /// Spark has no such bound. Such a message is given up as a whole.
 pub const STRUCT_CELLS_PER_MESSAGE_MAX: usize = 1 << 25;
 
+/// Column cells from which on a batch takes no further message: a few messages, each within its own bound, could take the machine's
+/// memory together otherwise. Of messages that name their values a portion of some megabytes stays below it; 32 MiB, at eight bytes
+/// a cell, are built before the batch ends. The last message may go beyond it by [`STRUCT_CELLS_PER_MESSAGE_MAX`].
+pub const BATCH_CELLS_MAX: usize = 1 << 22;
+
+/// Bytes that a message has put into columns without containing them and that count as one cell of a batch.
+pub(crate) const MADE_UP_BYTES_PER_CELL: usize = 8;
+
 /// Fields up to which a name that was not predicted is looked for one by one; beyond that a hash map is faster.
 pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
 

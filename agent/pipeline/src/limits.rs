@@ -18,12 +18,18 @@ pub const BATCHES_AT_ONCE: usize = 3;
 /// Bytes of messages that are decoded at once, and then freed: few beside a batch, enough for the cost of a portion to vanish.
 pub const DECODE_PORTION_BYTES: usize = 4 * 1024 * 1024;
 
+/// Bytes of decoded rows from which on the rest of a batch waits for a part of its own, which is one more commit: messages that leave
+/// out most fields of a wide struct become hundreds of times their bytes. Rows of other messages stay below it. A part may go beyond
+/// it by what a decoder builds at once: [`stream_decode::limits::BATCH_CELLS_MAX`] cells of each side, and one message's.
+pub const DECODED_BYTES_MAX: usize = 4 * BATCH_BYTES_MAX;
+
 /// Arenas of the C library's allocator. Eight per core, its own choice, hold a third more memory at full speed, and no less CPU
 /// time is spent than with two; one makes threads wait for one another.
 pub const MALLOC_ARENAS_MAX: i32 = 2;
 
 /// What a batch takes in memory, as a multiple of its messages: the messages, and the columns that are made of them, with room
-/// for the growth of their buffers.
+/// for the growth of their buffers. Messages that do not name most of the fields that they fill take more; for these
+/// [`DECODED_BYTES_MAX`] is the bound.
 pub const BATCH_MEMORY_FACTOR: usize = 2;
 
 /// Memory of an agent beside its streams: code, threads, the database, and what the allocator keeps.
@@ -32,7 +38,9 @@ pub const AGENT_MEMORY: usize = 128 * 1024 * 1024;
 /// Memory of a partition that is read: what the client keeps for it.
 pub const PARTITION_MEMORY: usize = 64 * 1024;
 
-/// The most memory that one stream takes, whatever its source and its disk do: fetched ahead ([`QUEUE_BYTES_MAX`], and one fetch
+/// The most memory that one stream takes, whatever its source and its disk do, where its messages name the fields that they fill (else
+/// [`DECODED_BYTES_MAX`] bounds a batch, and one message may take what [`stream_decode::limits::STRUCT_CELLS_PER_MESSAGE_MAX`] cells
+/// do): fetched ahead ([`QUEUE_BYTES_MAX`], and one fetch
 /// as it arrived and unpacked), the batches on their way, and the file that is being written. `message_bytes` is the largest
 /// message of its topics, which every part may go beyond its bound by. Producers that compress more than threefold add to the
 /// one fetch as much as they compress.

@@ -44,9 +44,12 @@ impl Program {
     }
 
     /// Appends one row, whatever the payload holds: of a message that does not fit a struct of nulls, or null where it is no struct.
-    pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column) -> Option<MisfitReason> {
+    /// Adds to `cells` those that it filled beside the row's own.
+    pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column, cells: &mut usize) -> Option<MisfitReason> {
         let row = column.len();
-        let read = Reader::new(payload, &self.recursive, &mut self.keys).value(&self.root, column);
+        let mut reader = Reader::new(payload, &self.recursive, &mut self.keys);
+        let read = reader.value(&self.root, column);
+        *cells += reader.cells();
         self.keys.end_message();
         let misfit = read.err()?;
         column.truncate(row);

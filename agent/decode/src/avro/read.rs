@@ -10,7 +10,7 @@ use super::wire::Wire;
 use crate::builders::{BytesColumn, Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
 use crate::limits::{
     AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX, AVRO_REREAD_PER_BYTE_MAX, AVRO_SKIPPED_RECURSION_MAX,
-    COLUMN_MADE_UP_BYTES_MAX, STRUCT_CELLS_PER_MESSAGE_MAX,
+    COLUMN_MADE_UP_BYTES_MAX, MADE_UP_BYTES_PER_CELL, STRUCT_CELLS_PER_MESSAGE_MAX,
 };
 use crate::report::MisfitReason::{self, BeyondLimit, Malformed, WrongKind};
 
@@ -57,6 +57,12 @@ impl<'m> Reader<'m> {
             is_default: false,
             superseding: Superseding::Never,
         }
+    }
+
+    /// Column cells that the items of arrays and maps have filled so far, and what was made up as cells.
+    pub(super) fn cells(&self) -> usize {
+        let made_up = AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX - self.made_up_bytes_left;
+        STRUCT_CELLS_PER_MESSAGE_MAX - self.cells_left + made_up / MADE_UP_BYTES_PER_CELL
     }
 
     /// Appends the next value.

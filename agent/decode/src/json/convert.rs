@@ -19,14 +19,22 @@ type Conversion = Result<(), MisfitReason>;
 /// A JSON integer read as TIMESTAMP is seconds.
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 
-/// Appends one message as one row. Says why, if something in it did not fit.
-pub(super) fn message(input: &str, shape: &Shape, column: &mut Column, space: &mut TokenizerSpace) -> Option<MisfitReason> {
+/// Appends one message as one row. Says why, if something in it did not fit. Adds to `cells` those that it filled.
+pub(super) fn message(
+    input: &str,
+    shape: &Shape,
+    column: &mut Column,
+    space: &mut TokenizerSpace,
+    cells: &mut usize,
+) -> Option<MisfitReason> {
     let mut converter = Converter {
         tokens: Tokenizer::new(input, space),
         first_misfit: None,
         cells_left: Some(STRUCT_CELLS_PER_MESSAGE_MAX),
     };
-    match converter.root(shape, column) {
+    let read = converter.root(shape, column);
+    *cells += STRUCT_CELLS_PER_MESSAGE_MAX - converter.cells_left.unwrap_or(0);
+    match read {
         Ok(()) => converter.first_misfit,
         Err(misfit) => {
             append_unreadable(misfit, column);

@@ -60,8 +60,14 @@ pub(crate) struct Scratch {
     pub(crate) exact_only: bool,
 }
 
-/// Appends one message as one row. Says why, if something in it did not fit.
-pub(crate) fn append(payload: &[u8], shape: &mut Shape, column: &mut Column, scratch: &mut Scratch) -> Option<MisfitReason> {
+/// Appends one message as one row. Says why, if something in it did not fit. Adds to `cells` those that it filled.
+pub(crate) fn append(
+    payload: &[u8],
+    shape: &mut Shape,
+    column: &mut Column,
+    scratch: &mut Scratch,
+    cells: &mut usize,
+) -> Option<MisfitReason> {
     let valid = match simdutf8::basic::from_utf8(payload) {
         Ok(text) => text,
         Err(_) => {
@@ -70,10 +76,10 @@ pub(crate) fn append(payload: &[u8], shape: &mut Shape, column: &mut Column, scr
             std::str::from_utf8(&scratch.repaired).unwrap_or_default()
         }
     };
-    let misfit = if !scratch.exact_only && fast::append(valid, shape, column, &mut scratch.fast) {
+    let misfit = if !scratch.exact_only && fast::append(valid, shape, column, &mut scratch.fast, cells) {
         None
     } else {
-        convert::message(valid, shape, column, &mut scratch.tokenizer)
+        convert::message(valid, shape, column, &mut scratch.tokenizer, cells)
     };
     if scratch.repaired.capacity() > SCRATCH_BYTES_KEPT_MAX {
         scratch.repaired = Vec::new();

@@ -36,8 +36,8 @@ impl Program {
         Ok(Self { root })
     }
 
-    /// Appends one row, whatever the payload holds.
-    pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column) -> Option<MisfitReason> {
+    /// Appends one row, whatever the payload holds. Adds to `cells` those that it filled.
+    pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column, cells: &mut usize) -> Option<MisfitReason> {
         let Column::Struct(rows) = &mut *column else {
             column.append_null();
             return Some(read::defect());
@@ -47,6 +47,7 @@ impl Program {
         let read = self.root.read(&mut Wire::new(payload), None, rows, &mut run);
         let complete = read.and_then(|()| self.root.complete_row(rows, &mut run));
         let outcome = complete.and_then(|()| run.flaw.map_or(Ok(()), Err));
+        *cells += run.cells();
         if outcome.is_err() {
             self.root.abandon();
             rows.truncate(row);

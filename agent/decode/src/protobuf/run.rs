@@ -1,7 +1,10 @@
 //! What one message has used of what it may use.
 
 use crate::builders::BytesColumn;
-use crate::limits::{COLUMN_MADE_UP_BYTES_MAX, PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX, PROTOBUF_NESTING_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
+use crate::limits::{
+    COLUMN_MADE_UP_BYTES_MAX, MADE_UP_BYTES_PER_CELL, PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX, PROTOBUF_NESTING_MAX,
+    STRUCT_CELLS_PER_MESSAGE_MAX,
+};
 use crate::report::MisfitReason;
 
 /// The state of reading one message.
@@ -22,6 +25,12 @@ impl Run {
             cells_left: STRUCT_CELLS_PER_MESSAGE_MAX,
             made_up_bytes_left: PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX,
         }
+    }
+
+    /// Column cells that the message has filled so far, and what it has made up as cells.
+    pub(super) fn cells(&self) -> usize {
+        let made_up = PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX - self.made_up_bytes_left;
+        STRUCT_CELLS_PER_MESSAGE_MAX - self.cells_left + made_up / MADE_UP_BYTES_PER_CELL
     }
 
     #[inline]

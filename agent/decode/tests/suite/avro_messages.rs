@@ -5,7 +5,7 @@ use arrow_array::Array;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
-use stream_decode::limits::{AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX, TYPE_DEPTH_MAX};
+use stream_decode::limits::{AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, BATCH_CELLS_MAX, STRUCT_CELLS_PER_MESSAGE_MAX, TYPE_DEPTH_MAX};
 use stream_decode::report::MisfitReason;
 use stream_spec::schema::avro::{Reading, UnionNames};
 
@@ -170,6 +170,20 @@ fn what_repeated_keys_have_read_again_is_bounded_by_the_message() {
     assert_eq!((row, reason), (json!({ "a": [["k", [["k", [["k", last]]]]]] }), None));
     let (_, reason) = decode(&mut of(&schema(20), None), &message(20, 1 << 20));
     assert_eq!(reason, Some(MisfitReason::BeyondLimit));
+}
+
+#[test]
+fn a_batch_ends_where_its_cells_are_used_up() {
+    let fields: Vec<String> = (0..4096).map(|index| format!(r#"{{"name":"f{index}","type":"int"}}"#)).collect();
+    let wide = format!(r#"{{"type":"record","name":"W","fields":[{}]}}"#, fields.join(","));
+    let mut decoder = of(&record(&format!(r#"{{"type":"array","items":["null",{wide}]}}"#)), None);
+    let items = BATCH_CELLS_MAX / 4096;
+    let message = [long(items as i64), vec![0; items + 1]].concat();
+    let payloads = [Some(&[0][..]), Some(&message), Some(&message)];
+    let first = decoder.decode(&payloads, &[]).unwrap().array;
+    assert_eq!(first.len(), 2);
+    let rest = decoder.decode(&payloads[2..], &[]).unwrap().array;
+    assert_eq!(&first.slice(1, 1), &rest, "where a batch ends does not matter");
 }
 
 #[test]

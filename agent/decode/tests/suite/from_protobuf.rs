@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
 use stream_decode::error::CompileError;
-use stream_decode::limits::{PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
+use stream_decode::limits::{BATCH_CELLS_MAX, PROTOBUF_MADE_UP_BYTES_PER_MESSAGE_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
 use stream_decode::plan::{Plan, compile};
 use stream_decode::report::MisfitReason;
 use stream_spec::schema::ParsedSchema;
@@ -72,6 +72,25 @@ fn random_messages_of_random_schemas_are_read_as_google_s_parser_and_spark_s_lay
 /// One message of `M` as JSON, `M` being declared by that text.
 fn decode(proto: &str, bytes: &[u8]) -> Value {
     protobuf::decode_one(proto, "M", Some(bytes))
+}
+
+#[test]
+fn a_batch_ends_where_its_cells_are_used_up() {
+    let fields: String = (1..=300).map(|number| format!("bool f{number} = {number};")).collect();
+    let proto = format!(r#"syntax = "proto3"; message W {{ {fields} }} message M {{ repeated W l = 1; }}"#);
+    let message = [0x0a, 0].repeat(BATCH_CELLS_MAX / 300 + 1);
+    let payloads = [Some(&[][..]), Some(&message), Some(&message), Some(&[])];
+    let mut decoder = protobuf::decoder(&proto, "M").unwrap();
+    let first = decoder.decode(&payloads, &[]).unwrap().array;
+    let rest = decoder.decode(&payloads[first.len()..], &[]).unwrap().array;
+    assert_eq!((first.len(), rest.len()), (2, 1));
+    assert_eq!(&first.slice(1, 1), &rest, "where a batch ends does not matter");
+    // What comes out without being in the messages counts too.
+    let name = "N".repeat(1 << 9);
+    let proto = format!(r#"syntax = "proto3"; message M {{ repeated E e = 1; }} enum E {{ {name} = 0; }}"#);
+    let message = [&[0x0a, 0x80, 0x80, 1][..], &[0; 1 << 14]].concat();
+    let mut decoder = protobuf::decoder(&proto, "M").unwrap();
+    assert_eq!(decoder.decode(&[Some(message.as_slice()); 8], &[]).unwrap().array.len(), 4);
 }
 
 /// The reason why a message was given up.

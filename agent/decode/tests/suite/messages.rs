@@ -4,7 +4,7 @@ use arrow_array::Array;
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
 use stream_decode::error::{CompileError, DecodeError};
-use stream_decode::limits::STRUCT_CELLS_PER_MESSAGE_MAX;
+use stream_decode::limits::{BATCH_CELLS_MAX, STRUCT_CELLS_PER_MESSAGE_MAX};
 use stream_decode::plan::Plan;
 use stream_decode::report::MisfitReason;
 use stream_spec::types::{DataType, Field};
@@ -194,6 +194,34 @@ fn a_message_that_would_fill_the_memory_with_absent_fields_is_given_up() {
             format!("{element},").repeat(STRUCT_CELLS_PER_MESSAGE_MAX / 1000)
         );
         check(&ddl, &input, json!({"a": null, "l": null}));
+    }
+}
+
+#[test]
+fn a_batch_of_wide_rows_that_hold_nothing_ends_where_its_cells_are_used_up() {
+    let fields: Vec<Field> = (0..1023).map(|index| Field::new(format!("f{index}"), DataType::Boolean)).collect();
+    let wide = DataType::Struct(fields);
+    let most = BATCH_CELLS_MAX / 1024;
+    for exact_only in [false, true] {
+        for payload in [Some(b"{}".as_slice()), Some(b"[".as_slice()), None] {
+            let mut decoder = decoder(Plan::json(&wide).unwrap());
+            if exact_only {
+                decoder = decoder.without_fast_way();
+            }
+            let decoded = decoder.decode(&vec![payload; most + 7], &[]).unwrap();
+            assert_eq!(decoded.array.len(), most);
+            decoded.array.to_data().validate().unwrap();
+            assert_eq!(decoder.decode(&[payload; 7], &[]).unwrap().array.len(), 7, "a batch begins anew");
+        }
+    }
+    let list = DataType::Struct(vec![Field::new("l", DataType::Array(Box::new(wide)))]);
+    let message = format!(r#"{{"l":[{}{{}}]}}"#, "{},".repeat(most + 4));
+    for mut decoder in [
+        decoder(Plan::json(&list).unwrap()),
+        decoder(Plan::json(&list).unwrap()).without_fast_way(),
+    ] {
+        let decoded = decoder.decode(&[Some(b"{}"), Some(message.as_bytes()), Some(b"{}")], &[]).unwrap();
+        assert_eq!(decoded.array.len(), 2);
     }
 }
 

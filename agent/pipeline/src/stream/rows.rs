@@ -1,14 +1,15 @@
 //! Makes table rows of a batch of messages: decode both sides, keep what the filter keeps, drop what is excluded, add the metadata columns.
 //!
-//! Pure computation, run in a blocking thread. Invariant: the rows that come out and the records that were filtered are together as many as
-//! the messages that went in, in their order.
+//! Pure computation, run in a blocking thread. A batch whose rows take much more memory than its messages comes out in parts, one
+//! commit each. Invariant: the rows that come out and the records that were filtered are together as many as the messages that went in, in
+//! their order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
-use arrow_schema::Schema;
+use arrow_schema::{FieldRef, Schema};
 use stream_decode::decoder::{Decoded, Decoder};
 use stream_decode::error::{CompileError, DecodeError};
 use stream_decode::plan::{self, Plan};
@@ -24,10 +25,13 @@ use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::batch::{SourceBatch, column};
 use crate::limits;
-use crate::position::Positions;
+use crate::position::{PartitionId, Position, Positions};
 
 /// The value of `record_source` in rows of a stream.
 const FROM_STREAM: &str = "stream";
+
+/// Offset and leader's epoch of the last message of each partition, by its index in the batch.
+type LastMessages = BTreeMap<usize, (i64, Option<i32>)>;
 
 /// Makes one column of one side of messages.
 pub(crate) struct SideDecoder {
@@ -44,7 +48,7 @@ pub(crate) struct RowMaker {
 
 /// Rows that are ready for the table.
 pub(crate) struct ReadyBatch {
-    /// In order; together the rows of the batch.
+    /// In order; together the rows of the batch, or of the first part of it.
     pub(crate) rows: Vec<RecordBatch>,
     pub(crate) positions: Positions,
     /// Topics that have rows here.
@@ -55,6 +59,23 @@ pub(crate) struct ReadyBatch {
     pub(crate) malformed: u64,
     /// Records that the filter did not keep.
     pub(crate) filtered: u64,
+    /// The records of the batch that have no rows yet.
+    pub(crate) rest: Option<Rest>,
+}
+
+/// A batch of which the first rows may be made.
+pub(crate) struct Rest {
+    batch: SourceBatch,
+    portion: Option<Portion>,
+    topics: BTreeSet<String>,
+}
+
+/// Messages that are decoded at once, unless their rows are too large for that.
+struct Portion {
+    messages: SourceBatch,
+    source_columns: Vec<(FieldRef, ArrayRef)>,
+    /// Of how many messages rows were made.
+    done: usize,
 }
 
 impl RowMaker {
@@ -69,37 +90,78 @@ impl RowMaker {
         })
     }
 
-    /// Makes the rows of a batch, and frees its messages as it goes: messages and rows of a whole batch are never in memory
-    /// side by side.
-    pub(crate) fn make(&mut self, mut batch: SourceBatch) -> Result<ReadyBatch, PipelineError> {
+    /// Makes the rows of a batch, or of its beginning where these are many bytes, and frees its messages as it goes: messages and rows of
+    /// a whole batch are never in memory side by side.
+    pub(crate) fn make(&mut self, batch: SourceBatch) -> Result<ReadyBatch, PipelineError> {
+        let topics = batch.topics();
+        self.go_on(Rest {
+            batch,
+            portion: None,
+            topics,
+        })
+    }
+
+    /// Makes the next rows of a batch.
+    pub(crate) fn go_on(&mut self, rest: Rest) -> Result<ReadyBatch, PipelineError> {
+        let Rest {
+            mut batch,
+            portion,
+            topics,
+        } = rest;
         let mut ready = ReadyBatch {
             rows: Vec::new(),
-            positions: std::mem::take(&mut batch.positions),
-            topics: batch.topics(),
+            positions: Positions::new(),
+            topics: topics.clone(),
             taken_until: batch.taken_until,
             malformed: 0,
             filtered: 0,
+            rest: None,
         };
-        while batch.rows > 0 {
-            let portion = batch.take_portion(limits::DECODE_PORTION_BYTES);
-            self.make_portion(&portion, &mut ready)?;
+        let (mut bytes, mut last) = (0, LastMessages::new());
+        let mut next = portion;
+        loop {
+            let mut portion = match next.take() {
+                Some(portion) => portion,
+                None if batch.rows > 0 => Portion::of(batch.take_portion(limits::DECODE_PORTION_BYTES)),
+                None => break,
+            };
+            while portion.done < portion.messages.rows {
+                if bytes >= limits::DECODED_BYTES_MAX {
+                    ready.positions = positions_behind(&last, &batch.partitions, &batch.positions);
+                    ready.rest = Some(Rest {
+                        batch,
+                        portion: Some(portion),
+                        topics,
+                    });
+                    return Ok(ready);
+                }
+                let begin = portion.done;
+                bytes += self.make_rows(&mut portion, &mut ready)?;
+                portion.note_last(begin, &mut last);
+            }
         }
+        ready.positions = batch.positions;
         Ok(ready)
     }
 
-    fn make_portion(&mut self, portion: &SourceBatch, ready: &mut ReadyBatch) -> Result<(), PipelineError> {
-        let key = self.key.decode(KEY, &portion.keys())?;
-        let value = self.value.decode(VALUE, &portion.payloads())?;
+    /// Makes rows of the next messages, of as many as the decoders take at once; answers what memory they take.
+    fn make_rows(&mut self, portion: &mut Portion, ready: &mut ReadyBatch) -> Result<usize, PipelineError> {
+        let (keys, payloads) = (portion.messages.keys(), portion.messages.payloads());
+        let (keys, payloads) = (keys.get(portion.done..), payloads.get(portion.done..));
+        let (key, value) = self.decode_sides(keys.unwrap_or_default(), payloads.unwrap_or_default())?;
         ready.malformed += (key.report.misfit_messages() + value.report.misfit_messages()) as u64;
+        let taken = value.array.len();
         let mut columns = vec![column(KEY, key.array), column(VALUE, value.array)];
-        columns.extend(portion.source_columns());
-        let mut rows = portion.rows;
+        let of_these = |(field, array): &(FieldRef, ArrayRef)| (field.clone(), array.slice(portion.done, taken));
+        columns.extend(portion.source_columns.iter().map(of_these));
+        portion.done += taken;
+        let mut rows = taken;
         if let Some(filter) = &self.filter {
-            (columns, rows) = filter.keep(columns, portion.rows)?;
-            ready.filtered += (portion.rows - rows) as u64;
+            (columns, rows) = filter.keep(columns, taken)?;
+            ready.filtered += (taken - rows) as u64;
         }
         if rows == 0 {
-            return Ok(());
+            return Ok(0);
         }
         let mut table_columns = Vec::with_capacity(columns.len() + 1);
         let record_source: ArrayRef = Arc::new(StringArray::from_iter_values(std::iter::repeat_n(FROM_STREAM, rows)));
@@ -117,9 +179,64 @@ impl RowMaker {
         let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| PipelineError::Internal {
             message: format!("decoded columns do not make rows: {error}"),
         })?;
+        let bytes = rows.get_array_memory_size();
         ready.rows.push(rows);
-        Ok(())
+        Ok(bytes)
     }
+
+    /// Both sides of the same first messages, at least of one.
+    fn decode_sides(&mut self, keys: &[Option<&[u8]>], payloads: &[Option<&[u8]>]) -> Result<(Decoded, Decoded), PipelineError> {
+        let value = self.value.decode(VALUE, payloads)?;
+        let key = self.key.decode(KEY, keys.get(..value.array.len()).unwrap_or(keys))?;
+        let taken = key.array.len();
+        if taken == value.array.len() {
+            return Ok((key, value));
+        }
+        // Keys that fill so many cells are rare. What decoding takes at once depends on nothing before, so it takes these again.
+        drop(value);
+        let value = self.value.decode(VALUE, payloads.get(..taken).unwrap_or(payloads))?;
+        Ok((key, value))
+    }
+}
+
+impl Portion {
+    fn of(messages: SourceBatch) -> Self {
+        Self {
+            source_columns: messages.source_columns(),
+            messages,
+            done: 0,
+        }
+    }
+
+    /// Notes the last of the messages from `begin` on of which rows were made, for each partition.
+    fn note_last(&self, begin: usize, last: &mut LastMessages) {
+        let mut messages = self.messages.messages.iter().flat_map(|messages| messages.iter());
+        let mut end = 0;
+        for run in &self.messages.runs {
+            let first = end;
+            end = (first + run.rows).min(self.done);
+            let Some(message) = (end - first).checked_sub(1).and_then(|before| messages.nth(before)) else {
+                return;
+            };
+            if end > begin {
+                last.insert(run.partition, (message.offset(), message.leader_epoch()));
+            }
+        }
+    }
+}
+
+/// The positions behind those messages; `end` has those behind their whole batch.
+fn positions_behind(last: &LastMessages, partitions: &[PartitionId], end: &Positions) -> Positions {
+    let position = |(partition, (offset, leader_epoch)): (&usize, &(i64, Option<i32>))| {
+        let partition = partitions.get(*partition)?;
+        let position = Position {
+            next_offset: offset + 1,
+            leader_epoch: *leader_epoch,
+            ..*end.get(partition)?
+        };
+        Some((partition.clone(), position))
+    };
+    last.iter().filter_map(position).collect()
 }
 
 impl SideDecoder {
@@ -162,5 +279,69 @@ impl SideDecoder {
 fn refused(column: &str, error: &CompileError) -> PipelineError {
     PipelineError::Definition {
         message: format!("the schema of `{column}` cannot be decoded: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Int32Type, Int64Type};
+    use stream_spec::stream::SchemaConfig;
+
+    use super::super::tests::{definition, json_schemas};
+    use super::*;
+    use crate::kafka::testing::{Cluster, led, partition, read};
+
+    #[tokio::test]
+    async fn a_batch_of_messages_that_become_many_times_their_bytes_comes_out_in_parts() {
+        let fields: Vec<String> = (0..300)
+            .map(|index| format!(r#""f{index}": {{"type": "integer", "format": "int64"}}"#))
+            .collect();
+        let wide = format!(r#"{{"type": "object", "properties": {{{}}}}}"#, fields.join(","));
+        let mut definition = definition();
+        definition.spec.schemas = SchemaConfig::Direct(json_schemas(&format!(
+            r#"{{"type": "object", "properties": {{"l": {{"type": "array", "items": {wide}}}}}}}"#
+        )));
+        let elements = stream_decode::limits::BATCH_CELLS_MAX / 300 + 1;
+        let message = format!(r#"{{"l": [{}{{}}]}}"#, "{},".repeat(elements - 1));
+        let cluster = Cluster::new(2);
+        let origins = [0, 0, 1, 0, 1, 1, 0];
+        let mut source = cluster.attach(&[0, 0]).await;
+        for origin in origins {
+            cluster.send(origin, None, Some(&message));
+        }
+        let batch = read(&mut source, origins.len()).await;
+        source.close().await;
+
+        let mut maker = RowMaker::compile(&definition).expect("compiles");
+        let (mut next, mut parts, mut seen) = (Some(maker.make(batch).expect("rows")), 0, Positions::new());
+        while let Some(mut ready) = next.take() {
+            parts += 1;
+            for rows in &ready.rows {
+                assert_eq!(rows.num_rows(), 1, "each of them is as much as is decoded at once");
+                let list = rows.column_by_name("value").expect("there").as_struct().column(0).clone();
+                assert_eq!(list.as_list::<i32>().value_length(0) as usize, elements);
+                let number = rows
+                    .column_by_name("kafka_partition")
+                    .expect("there")
+                    .as_primitive::<Int32Type>()
+                    .value(0);
+                let offset = rows
+                    .column_by_name("kafka_offset")
+                    .expect("there")
+                    .as_primitive::<Int64Type>()
+                    .value(0);
+                let before = seen.insert(partition(number), led(offset + 1));
+                assert_eq!(before.map_or(0, |position| position.next_offset), offset, "each once, in order");
+            }
+            for (partition, position) in &ready.positions {
+                assert_eq!(seen.get(partition), Some(position), "positions are behind the rows of the part");
+            }
+            let bytes: usize = ready.rows.iter().map(RecordBatch::get_array_memory_size).sum();
+            assert!(bytes < 2 * limits::DECODED_BYTES_MAX, "{bytes}");
+            next = ready.rest.take().map(|rest| maker.go_on(rest).expect("rows"));
+        }
+        assert!(parts > 1, "{parts}");
+        assert_eq!(seen, Positions::from([(partition(0), led(4)), (partition(1), led(3))]));
     }
 }

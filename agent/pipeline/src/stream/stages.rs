@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
 
-use super::rows::{ReadyBatch, RowMaker};
+use super::rows::{ReadyBatch, Rest, RowMaker};
 use super::waiting::Origins;
 use crate::error::PipelineError;
 use crate::kafka::batch::SourceBatch;
@@ -48,6 +48,8 @@ pub(crate) struct Stages {
     rows: Option<RowMaker>,
     decoding: Option<Decoding>,
     decoded: Option<ReadyBatch>,
+    /// What is left of the batch of which a part is decoded: the next thing to decode.
+    rest: Option<Rest>,
     appending: Option<JoinHandle<Result<Appended, PipelineError>>>,
 }
 
@@ -60,13 +62,14 @@ impl Stages {
             rows: Some(rows),
             decoding: None,
             decoded: None,
+            rest: None,
             appending: None,
         }
     }
 
     /// True when a batch can be started.
     pub(crate) fn has_room(&self) -> bool {
-        self.rows.is_some() && self.decoded.is_none()
+        self.rows.is_some() && self.decoded.is_none() && self.rest.is_none()
     }
 
     /// True while a batch is on its way.
@@ -76,7 +79,7 @@ impl Stages {
 
     /// Starts a batch. There must be room: the positions of the next batch would pass over one that is dropped.
     pub(crate) fn start(&mut self, batch: SourceBatch) -> Result<(), PipelineError> {
-        let room = if self.decoded.is_none() { self.rows.take() } else { None };
+        let room = if self.has_room() { self.rows.take() } else { None };
         let Some(mut rows) = room else {
             return Err(PipelineError::Internal {
                 message: "a batch was started while another one is on its way".to_owned(),
@@ -96,7 +99,9 @@ impl Stages {
                 self.decoding = None;
                 let (rows, ready) = ended.map_err(ended_early)?;
                 self.rows = Some(rows);
-                self.decoded = Some(ready?);
+                let mut ready = ready?;
+                self.rest = ready.rest.take();
+                self.decoded = Some(ready);
                 self.append_next();
                 Ok(None)
             }
@@ -114,7 +119,7 @@ impl Stages {
 
     /// Waits for an append that is under way, whatever becomes of it; starts nothing more.
     pub(crate) async fn settle(&mut self) {
-        self.decoded = None;
+        (self.decoded, self.rest) = (None, None);
         if let Some(appending) = self.appending.take() {
             drop(appending.await);
         }
@@ -131,7 +136,21 @@ impl Stages {
                 self.topic_ids.clone(),
                 ready,
             )));
+            self.decode_rest();
         }
+    }
+
+    /// Goes on with a batch of which a part is on its way, when the part before it made room.
+    fn decode_rest(&mut self) {
+        let Some(rest) = self.rest.take() else { return };
+        let Some(mut rows) = self.rows.take() else {
+            self.rest = Some(rest);
+            return;
+        };
+        self.decoding = Some(tokio::task::spawn_blocking(move || {
+            let ready = rows.go_on(rest);
+            (rows, ready)
+        }));
     }
 }
 

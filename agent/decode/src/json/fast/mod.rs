@@ -32,8 +32,8 @@ pub(super) struct FastSpace {
     rest: u32,
 }
 
-/// Appends one message as one row, or leaves the column as it was.
-pub(super) fn append(text: &str, shape: &mut Shape, column: &mut Column, space: &mut FastSpace) -> bool {
+/// Appends one message as one row and adds to `cells` those that it filled, or leaves both as they were.
+pub(super) fn append(text: &str, shape: &mut Shape, column: &mut Column, space: &mut FastSpace, cells: &mut usize) -> bool {
     if matches!(shape, Shape::Leaf) {
         return false;
     }
@@ -50,7 +50,9 @@ pub(super) fn append(text: &str, shape: &mut Shape, column: &mut Column, space: 
         tokenizer: &mut space.tokenizer,
     };
     let taken = reader.root(shape, column).is_some();
+    let filled = STRUCT_CELLS_PER_MESSAGE_MAX - reader.cells_left;
     if taken {
+        *cells += filled;
         space.misses = 0;
     } else {
         column.truncate(row);

@@ -265,13 +265,13 @@ fn check(data_type: &DataType, messages: &[String]) -> usize {
     let (mut exact, mut fast) = (Column::new(data_type), Column::new(data_type));
     let (mut space, mut fast_space) = (TokenizerSpace::default(), FastSpace::default());
     for (row, message) in messages.iter().enumerate() {
-        let misfit = convert::message(message, &shape, &mut exact, &mut space);
-        if append(message, &mut shape, &mut fast, &mut fast_space) {
+        let misfit = convert::message(message, &shape, &mut exact, &mut space, &mut 0);
+        if append(message, &mut shape, &mut fast, &mut fast_space, &mut 0) {
             assert_eq!(misfit, None, "taken though it does not fit: {message}");
             taken += 1;
         } else {
             assert_eq!(fast.len(), row, "left, but not as it was: {message}");
-            convert::message(message, &shape, &mut fast, &mut space);
+            convert::message(message, &shape, &mut fast, &mut space, &mut 0);
         }
     }
     let (exact, fast) = (exact.finish().unwrap(), fast.finish().unwrap());
