@@ -9,7 +9,7 @@ mod render;
 mod schema;
 
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
@@ -111,7 +111,7 @@ pub(crate) enum OutputFormat {
 }
 
 /// A file, or standard input for `-`.
-fn is_standard_input(path: &PathBuf) -> bool {
+fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

@@ -47,7 +47,7 @@ fn write(array: &ArrayRef, row: usize, text: &mut String) -> anyhow::Result<()> 
         // By its own shortest text: widened to a double it would have more digits than it was written with.
         DataType::Float32 => {
             let single = array.as_primitive::<Float32Type>().value(row);
-            text.push_str(&finite(f64::from(single)).map_or_else(|name| quoted(name), |_| single.to_string()));
+            text.push_str(&finite(f64::from(single)).map_or_else(quoted, |_| single.to_string()));
         }
         DataType::Float64 => {
             let double = array.as_primitive::<Float64Type>().value(row);

@@ -97,7 +97,7 @@ impl DataSource for TableColumnsDataSource {
 
 fn columns(config: &Value) -> Result<Vec<Field>, Vec<Violation>> {
     let source = source(config)?;
-    let texts = config.get("excluded_columns").elements().into_iter();
+    let texts = config.get("excluded_columns").elements().iter();
     let excluded: BTreeSet<String> = texts.filter_map(|text| text.as_str().map(str::to_owned)).collect();
     let found = schemas(config).and_then(|schemas| table::columns(&source, &schemas, &excluded));
     // The model names attributes of a stream; here the schemas are not inside `schema_config`.
