@@ -113,8 +113,12 @@ fn from_hex(text: &str) -> anyhow::Result<Vec<u8>> {
     digits
         .chunks_exact(2)
         .map(|pair| {
-            let pair = std::str::from_utf8(pair)?;
-            u8::from_str_radix(pair, 16).with_context(|| format!("`{pair}` are no hexadecimal digits"))
+            let pair = String::from_utf8_lossy(pair);
+            // The standard library takes a sign for a part of a number.
+            if !pair.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+                bail!("`{pair}` are no hexadecimal digits");
+            }
+            Ok(u8::from_str_radix(&pair, 16)?)
         })
         .collect()
 }

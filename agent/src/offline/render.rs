@@ -134,7 +134,7 @@ mod tests {
     fn every_type_has_its_text() {
         check(Arc::new(Float32Array::from(vec![0.1])), "0.1");
         check(Arc::new(Float64Array::from(vec![f64::NEG_INFINITY])), "\"-Infinity\"");
-        check(Arc::new(Float64Array::from(vec![1e300])), "1e300");
+        check(Arc::new(Float64Array::from(vec![1e300])), "1e+300");
         check(
             Arc::new(Decimal128Array::from(vec![-5]).with_precision_and_scale(4, 2).unwrap()),
             "\"-0.05\"",
