@@ -1,7 +1,9 @@
 //! Decoded values as JSON text, fields in the schema's order. Invariant: no two different values of a type have the same text.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{Float32Type, Float64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
@@ -74,6 +76,15 @@ fn write(array: &ArrayRef, row: usize, text: &mut String) -> anyhow::Result<()> 
             let names = names.collect::<anyhow::Result<Vec<String>>>()?;
             write_object(names.into_iter().enumerate().map(|(entry, name)| (name, values, entry)), text)?;
         }
+        DataType::Timestamp(_, Some(_)) => {
+            // They are all in UTC. Arrow asks for a database of zones to show a zone by its name, and the product has none of that.
+            let local = array
+                .as_primitive::<TimestampMicrosecondType>()
+                .slice(row, 1)
+                .with_timezone_opt(None::<Arc<str>>);
+            let local: ArrayRef = Arc::new(local);
+            text.push_str(&quoted(&format!("{}Z", shown(&local, 0)?)));
+        }
         _ => text.push_str(&quoted(&shown(array, row)?)),
     }
     Ok(())
@@ -119,8 +130,6 @@ fn shown(array: &ArrayRef, row: usize) -> anyhow::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_array::{Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray, StructArray, TimestampMicrosecondArray};
     use arrow_schema::Field;
 
