@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -32,6 +33,8 @@ pub(super) struct FaultyStore {
     failing_syncs: AtomicUsize,
     lockless: AtomicBool,
     creates_gate: Mutex<Option<Receiver<()>>>,
+    /// Told when a file has come to the gate.
+    at_the_gate: Condvar,
     reads: AtomicUsize,
     opens: AtomicUsize,
     unsynced: bool,
@@ -58,6 +61,7 @@ impl FaultyStore {
             failing_syncs: AtomicUsize::new(0),
             lockless: AtomicBool::new(false),
             creates_gate: Mutex::default(),
+            at_the_gate: Condvar::new(),
             reads: AtomicUsize::new(0),
             opens: AtomicUsize::new(0),
         }
@@ -91,6 +95,13 @@ impl FaultyStore {
         let (gate, waits) = channel();
         *self.creates_gate.lock().unwrap() = Some(waits);
         gate
+    }
+
+    /// Waits for the file that is to hang; false if none has come by then.
+    pub(super) fn hangs_within(&self, wait: Duration) -> bool {
+        let gate = self.creates_gate.lock().unwrap();
+        let (_gate, late) = self.at_the_gate.wait_timeout_while(gate, wait, |gate| gate.is_some()).unwrap();
+        !late.timed_out()
     }
 
     /// Whether the file that was to hang does, or has.
@@ -143,6 +154,7 @@ impl TableStore for FaultyStore {
     fn create(&self, path: &str) -> io::Result<Box<dyn NewFile>> {
         let gate = self.creates_gate.lock().unwrap().take();
         if let Some(gate) = gate {
+            self.at_the_gate.notify_all();
             let _opened_by_dropping = gate.recv();
         }
         if Self::count_down(&self.failing_creates) {

@@ -1,5 +1,7 @@
 //! A widening beside the rest of care, beside a VACUUM, and on a disk that is full.
 
+use std::time::Duration;
+
 use super::care_steps::run;
 use super::faulty_store::FaultyStore;
 use super::support::{Lab, switch};
@@ -130,11 +132,7 @@ async fn a_rewritten_file_that_goes_just_before_the_swap_is_written_again() {
     let gate = store.hang_next_create();
     std::thread::scope(|scope| {
         let swapping = scope.spawn(|| step(&lab, &mut table));
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while !store.has_hung() {
-            assert!(std::time::Instant::now() < deadline, "the last file should be in writing");
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
+        assert!(store.hangs_within(Duration::from_secs(10)), "the last file should be in writing");
         std::fs::remove_file(lab.path().join(&lab.unnamed_files()[0])).unwrap();
         drop(gate);
         swapping.join().unwrap().unwrap();
