@@ -161,6 +161,10 @@ points! {
     StoreBeforeWarehouse = "store.before_warehouse",
     /// It has the id.
     StoreAfterWarehouse = "store.after_warehouse",
+    /// Before a governance record is written.
+    StoreBeforeDocument = "store.before_document",
+    /// After a governance record was written.
+    StoreAfterDocument = "store.after_document",
     /// The store is about to take, change or remove a connection.
     StoreBeforeConnection = "store.before_connection",
     /// It has done so, and the caller was not told.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Longest part of a name, in bytes: a part is a folder name, and file systems stop at 255.
 pub const NAME_PART_BYTES_MAX: usize = 255;
 
+/// Longest name of a secret scope and of a key in it, in bytes: the limit of the public API.
+pub const SECRET_NAME_BYTES_MAX: usize = 128;
+
 /// The catalog that belongs to the agent (product part T6).
 pub const SYSTEM_CATALOG: &str = "system";
 
@@ -85,53 +88,96 @@ three_part_name!(
     "main.payments.card_transactions_raw"
 );
 
-/// A connection's name: letters, digits, `_`, `-`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct ConnectionName(String);
+three_part_name!(
+    /// `catalog.schema.volume`; its files are at `/Volumes/<catalog>/<schema>/<volume>/…`.
+    VolumeName,
+    "main.payments.certificates"
+);
 
-impl ConnectionName {
-    /// Parses a connection's name.
-    pub fn parse(text: &str) -> Result<Self, NameError> {
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let problem = if text.is_empty() {
-            "the name is empty".to_owned()
-        } else if text.len() > NAME_PART_BYTES_MAX {
-            format!("the name is {} bytes long, more than {NAME_PART_BYTES_MAX}", text.len())
-        } else if let Some(bad) = text.chars().find(|c| !legal(*c)) {
-            format!("the name holds {bad:?}")
-        } else {
-            return Ok(Self(text.to_owned()));
-        };
-        Err(NameError {
-            problem,
-            remedy: "use letters, digits, `_` and `-`, as in `payments-kafka`".into(),
-        })
-    }
+macro_rules! one_part_name {
+    ($(#[$doc:meta])* $name:ident, $also:expr, $bytes_max:expr, $remedy:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
 
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+        impl $name {
+            /// Parses the name.
+            pub fn parse(text: &str) -> Result<Self, NameError> {
+                check_one_part(text, $also, $bytes_max, $remedy)?;
+                Ok(Self(text.to_owned()))
+            }
+
+            /// The name.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+    };
 }
 
-impl std::fmt::Display for ConnectionName {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+one_part_name!(
+    /// A connection's name: letters, digits, `_`, `-`.
+    ConnectionName,
+    "_-",
+    NAME_PART_BYTES_MAX,
+    "use letters, digits, `_` and `-`, as in `payments-kafka`"
+);
+one_part_name!(
+    /// A service credential's name: letters, digits, `_`, `-`.
+    CredentialName,
+    "_-",
+    NAME_PART_BYTES_MAX,
+    "use letters, digits, `_` and `-`, as in `msk-reader`"
+);
+one_part_name!(
+    /// A secret scope's name: letters, digits, `_`, `-`, `.`, `@`.
+    ScopeName,
+    "_-.@",
+    SECRET_NAME_BYTES_MAX,
+    "use letters, digits, `_`, `-`, `.` and `@`, as in `payments`"
+);
+one_part_name!(
+    /// The key of a secret in its scope: letters, digits, `_`, `-`, `.`, `@`.
+    SecretKey,
+    "_-.@",
+    SECRET_NAME_BYTES_MAX,
+    "use letters, digits, `_`, `-`, `.` and `@`, as in `kafka-password`"
+);
 
-impl TryFrom<String> for ConnectionName {
-    type Error = NameError;
-    fn try_from(text: String) -> Result<Self, NameError> {
-        Self::parse(&text)
-    }
-}
-
-impl From<ConnectionName> for String {
-    fn from(name: ConnectionName) -> String {
-        name.0
-    }
+fn check_one_part(text: &str, also: &str, bytes_max: usize, remedy: &str) -> Result<(), NameError> {
+    let problem = if text.is_empty() {
+        "the name is empty".to_owned()
+    } else if text.len() > bytes_max {
+        format!("the name is {} bytes long, more than {bytes_max}", text.len())
+    } else if let Some(bad) = text.chars().find(|c| !c.is_ascii_alphanumeric() && !also.contains(*c)) {
+        format!("the name holds {bad:?}")
+    } else {
+        return Ok(());
+    };
+    Err(NameError {
+        problem,
+        remedy: remedy.to_owned(),
+    })
 }
 
 /// Byte positions of the two dots of a legal three-part name.

@@ -1,11 +1,17 @@
 //! Who asks, and whether they may. Every service method takes a `RequestContext` and makes one `authorize` call before
 //! it looks at anything: what a caller may not know about must not show in an error either.
 
+pub mod principal;
+pub mod privilege;
+
 use async_trait::async_trait;
-use stream_spec::name::{ConnectionName, StreamName};
+use stream_spec::name::{ConnectionName, CredentialName, ScopeName, StreamName, VolumeName};
 
 use crate::services::error::ServiceError;
 use crate::store::Parent;
+
+pub use principal::Principal;
+use privilege::SecurableType;
 
 /// Who makes a call, and what to call it in logs.
 #[derive(Clone, Debug)]
@@ -14,26 +20,6 @@ pub struct RequestContext {
     pub principal: Principal,
     /// Random, or as the caller named it; in every log line of the call.
     pub request_id: String,
-}
-
-/// Someone who may act.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Principal {
-    name: String,
-}
-
-impl Principal {
-    /// The one who may do everything on an agent without authentication.
-    pub fn local_admin() -> Self {
-        Self {
-            name: "local-admin".to_owned(),
-        }
-    }
-
-    /// As it is stored and shown.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// What someone wants to do.
@@ -53,6 +39,10 @@ pub enum Action {
     Delete,
     /// Ask what would come of a declaration.
     Check,
+    /// Try whether it works.
+    Test,
+    /// Say who may do what with it.
+    Grant,
 }
 
 /// What they want to do it to.
@@ -68,6 +58,22 @@ pub enum Securable<'a> {
     Connection(&'a ConnectionName),
     /// All connections.
     Connections,
+    /// One service credential.
+    Credential(&'a CredentialName),
+    /// All service credentials.
+    Credentials,
+    /// One secret scope. `Update` writes and deletes secrets in it, `Read` lists their names: no call returns a value.
+    SecretScope(&'a ScopeName),
+    /// All secret scopes.
+    SecretScopes,
+    /// One volume.
+    Volume(&'a VolumeName),
+    /// The volumes of a catalog or schema.
+    Volumes(&'a Parent),
+    /// The grants on something.
+    Grants(SecurableType, &'a str),
+    /// The tokens of one principal.
+    Tokens(&'a str),
 }
 
 /// Decides who may do what.
@@ -102,7 +108,7 @@ mod tests {
     async fn only_the_local_admin_may_do_anything() {
         for (name, allowed) in [("local-admin", true), ("somebody", false), ("", false)] {
             let context = RequestContext {
-                principal: Principal { name: name.into() },
+                principal: Principal::new(name, Default::default()),
                 request_id: "r".into(),
             };
             let answer = LocalAdminOnly.authorize(&context, Action::Read, Securable::Agent).await;

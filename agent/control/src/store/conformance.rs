@@ -2,6 +2,7 @@
 
 use stream_spec::name::{ConnectionName, StreamName};
 
+use super::documents::{DocumentKind, StoredDocument};
 use super::records::{ObservedStream, Presence};
 use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store};
 use crate::state::StreamState;
@@ -16,6 +17,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     lists_are_ordered_and_bounded(&store).await;
     a_connection_in_use_stays(&store).await;
     the_first_warehouse_is_the_one(&store).await;
+    documents_are_kept_by_kind_and_name(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -33,6 +35,42 @@ async fn everything<S: Store>(store: &S) -> String {
     let connections = store.list_connections(None, 100).await.unwrap();
     let (uids, warehouse) = (store.stream_uids().await.unwrap(), store.warehouse_id().await.unwrap());
     format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?}")
+}
+
+async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {
+    let document = |name: &str, generation| StoredDocument {
+        name: name.into(),
+        generation,
+        payload: format!("{name} {generation}"),
+    };
+    let (volume, grants) = (DocumentKind::Volume, DocumentKind::Grants);
+    for name in ["main.a.v", "main.b.v", "main.a%.v", "main_a.v"] {
+        assert!(store.insert_document(volume, &document(name, 1)).await.unwrap());
+    }
+    assert!(!store.insert_document(volume, &document("main.a.v", 1)).await.unwrap());
+    assert!(store.insert_document(grants, &document("main.a.v", 7)).await.unwrap());
+    let names = async |prefix: &str, after, limit| -> Vec<String> {
+        let found = store.list_documents(volume, prefix, after, limit).await.unwrap();
+        found.into_iter().map(|found| found.name).collect()
+    };
+    assert_eq!(names("main.", None, 9).await, ["main.a%.v", "main.a.v", "main.b.v"]);
+    assert_eq!(names("main.a", Some("main.a%.v"), 9).await, ["main.a.v"]);
+    assert_eq!(names("", Some("main.a.v"), 1).await, ["main.b.v"]);
+    let replace = async |generation, next| {
+        store
+            .replace_document(volume, generation, &document("main.a.v", next))
+            .await
+            .unwrap()
+    };
+    assert_eq!(replace(2, 3).await, Replaced::Conflict);
+    assert_eq!(replace(1, 2).await, Replaced::Done);
+    assert_eq!(store.document(volume, "main.a.v").await.unwrap(), Some(document("main.a.v", 2)));
+    assert_eq!(store.document(grants, "main.a.v").await.unwrap(), Some(document("main.a.v", 7)));
+    let delete = async |name: &str, generation| store.delete_document(volume, generation, name).await.unwrap();
+    assert_eq!(delete("main.b.v", 2).await, Replaced::Conflict);
+    assert_eq!(delete("main.b.v", 1).await, Replaced::Done);
+    assert_eq!(delete("main.b.v", 1).await, Replaced::Missing);
+    assert_eq!(store.document(volume, "main.b.v").await.unwrap(), None);
 }
 
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod conformance;
+pub mod documents;
 pub mod payload;
 pub mod records;
 pub mod sqlite;
@@ -13,6 +14,7 @@ pub mod sqlite;
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 
+use documents::{DocumentKind, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
@@ -158,6 +160,27 @@ pub trait Store: Send + Sync + 'static {
 
     /// Streams that use a connection, in order of their names, at most `limit`.
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError>;
+
+    /// Inserts a document; false if its name is taken. Callers use [`documents::insert`] and its siblings.
+    async fn insert_document(&self, kind: DocumentKind, document: &StoredDocument) -> Result<bool, StoreError>;
+
+    /// The document of that name.
+    async fn document(&self, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, StoreError>;
+
+    /// Documents whose names begin with `prefix`, in order of their names, those after `after` first, at most `limit`.
+    async fn list_documents(
+        &self,
+        kind: DocumentKind,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredDocument>, StoreError>;
+
+    /// Replaces a document if it is still at `generation`.
+    async fn replace_document(&self, kind: DocumentKind, generation: u64, document: &StoredDocument) -> Result<Replaced, StoreError>;
+
+    /// Deletes a document if it is still at `generation`.
+    async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError>;
 
     /// Id of the warehouse that the streams' tables are in, once one was seen there.
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError>;

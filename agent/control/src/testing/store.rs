@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 
 use super::effects::{Effects, MadeToFail};
+use crate::store::documents::{DocumentKind, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError};
@@ -74,6 +75,27 @@ impl Store for FaultyStore {
     }
     async fn streams_on_connection(&self, name: &ConnectionName, limit: usize) -> Result<Vec<StreamName>, StoreError> {
         self.inner.streams_on_connection(name, limit).await
+    }
+    async fn insert_document(&self, kind: DocumentKind, document: &StoredDocument) -> Result<bool, StoreError> {
+        self.inner.insert_document(kind, document).await
+    }
+    async fn document(&self, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, StoreError> {
+        self.inner.document(kind, name).await
+    }
+    async fn list_documents(
+        &self,
+        kind: DocumentKind,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        self.inner.list_documents(kind, prefix, after, limit).await
+    }
+    async fn replace_document(&self, kind: DocumentKind, generation: u64, document: &StoredDocument) -> Result<Replaced, StoreError> {
+        self.inner.replace_document(kind, generation, document).await
+    }
+    async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError> {
+        self.inner.delete_document(kind, generation, name).await
     }
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError> {
         self.inner.warehouse_id().await

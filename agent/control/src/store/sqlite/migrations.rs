@@ -9,7 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::store::StoreError;
 
 /// Step `n` (from 0) makes version `n + 1`.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     // What is looked up or must be unique has columns of its own; everything else is a payload with a format version.
     "CREATE TABLE connections (
         name TEXT PRIMARY KEY NOT NULL,
@@ -34,6 +34,37 @@ const STEPS: [&str; 2] = [
         name TEXT PRIMARY KEY NOT NULL,
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;",
+    // Governance. A secret's value is sealed; `scope` is the document of a secret scope, or the uid of the connection whose
+    // literal secrets are kept. Audit events wait here until they are in their table.
+    "CREATE TABLE documents (
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        generation INTEGER NOT NULL,
+        payload TEXT NOT NULL,
+        PRIMARY KEY (kind, name)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE secrets (
+        scope TEXT NOT NULL,
+        key TEXT NOT NULL,
+        revision TEXT NOT NULL,
+        update_time_ms INTEGER NOT NULL,
+        updated_by TEXT NOT NULL,
+        sealed BLOB NOT NULL,
+        PRIMARY KEY (scope, key)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE tokens (
+        id TEXT PRIMARY KEY NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        principal TEXT NOT NULL,
+        expire_time_ms INTEGER,
+        last_use_time_ms INTEGER,
+        payload TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX tokens_by_principal ON tokens (principal, id);
+    CREATE TABLE audit_events (
+        sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+        payload TEXT NOT NULL
+    ) STRICT;",
 ];
 
 /// The version that this agent writes.

@@ -1,10 +1,11 @@
 //! The embedded database: SQLite in WAL mode with full synchronisation, behind one thread of its own.
 //!
-//! This file owns the thread, the file and its settings; statements are in `streams.rs`, `connections.rs` and
-//! `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
+//! This file owns the thread, the file and its settings; statements are in `streams.rs`, `connections.rs`,
+//! `documents.rs` and `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
 //! a job that was answered is on disk.
 
 mod connections;
+mod documents;
 mod facts;
 mod migrations;
 mod streams;
@@ -19,9 +20,13 @@ use stream_pipeline::failpoint::{self, Point};
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use tokio::sync::{mpsc, oneshot};
 
+use super::documents::{DocumentKind, StoredDocument};
 use super::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError};
 use crate::limits::{DATABASE_BUSY_WAIT, STORE_JOBS_MAX};
+
+/// Points of failure around every write of a document.
+const DOCUMENT_POINTS: (Point, Point) = (Point::StoreBeforeDocument, Point::StoreAfterDocument);
 
 /// Work for the database's thread.
 enum Job {
@@ -302,6 +307,50 @@ impl Store for SqliteStore {
         let name = name.clone();
         self.run("list a connection's streams", move |transaction| {
             streams::on_connection(transaction, name.as_str(), limit)
+        })
+        .await
+    }
+
+    async fn insert_document(&self, kind: DocumentKind, document: &StoredDocument) -> Result<bool, StoreError> {
+        let document = document.clone();
+        self.change("insert a document", DOCUMENT_POINTS, move |transaction| {
+            documents::insert(transaction, kind, &document)
+        })
+        .await
+    }
+
+    async fn document(&self, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, StoreError> {
+        let name = name.to_owned();
+        self.run("read a document", move |transaction| documents::by_name(transaction, kind, &name))
+            .await
+    }
+
+    async fn list_documents(
+        &self,
+        kind: DocumentKind,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<StoredDocument>, StoreError> {
+        let (prefix, after) = (prefix.to_owned(), after.map(str::to_owned));
+        self.run("list documents", move |transaction| {
+            documents::list(transaction, kind, &prefix, after.as_deref(), limit)
+        })
+        .await
+    }
+
+    async fn replace_document(&self, kind: DocumentKind, generation: u64, document: &StoredDocument) -> Result<Replaced, StoreError> {
+        let document = document.clone();
+        self.change("change a document", DOCUMENT_POINTS, move |transaction| {
+            documents::replace(transaction, kind, generation, &document)
+        })
+        .await
+    }
+
+    async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError> {
+        let name = name.to_owned();
+        self.change("delete a document", DOCUMENT_POINTS, move |transaction| {
+            documents::delete(transaction, kind, generation, &name)
         })
         .await
     }

@@ -9,6 +9,7 @@ use super::SqliteStore;
 use super::migrations::VERSION;
 use crate::state::{Condition, StreamState};
 use crate::store::conformance;
+use crate::store::documents::{DocumentKind, StoredDocument};
 use crate::store::records::{ObservedStream, ObservedTable};
 use crate::store::{Store, StoreError};
 use crate::testing::definitions::{connection, declared};
@@ -57,6 +58,15 @@ fn observed() -> ObservedStream {
     }
 }
 
+/// What the fixtures hold from version 3 on.
+fn volume() -> StoredDocument {
+    StoredDocument {
+        name: "main.pay.certificates".into(),
+        generation: 1,
+        payload: "{}".into(),
+    }
+}
+
 /// Writes the fixture of a new version. Run with `UPDATE_EXPECT=1` after a migration was added; those of older versions
 /// are never written again, they are what older agents left behind.
 async fn write_fixture(path: &Path) {
@@ -65,6 +75,7 @@ async fn write_fixture(path: &Path) {
     store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
     store.observe_stream("u1", &observed()).await.unwrap();
     store.remember_warehouse(WAREHOUSE_ID).await.unwrap();
+    assert!(store.insert_document(DocumentKind::Volume, &volume()).await.unwrap());
     store.close().await;
     // One file, without the log beside it.
     Connection::open(path)
@@ -100,6 +111,8 @@ async fn a_database_of_every_version_is_read() {
             (version >= 2).then_some(WAREHOUSE_ID),
             "version {version}"
         );
+        let documents = store.list_documents(DocumentKind::Volume, "", None, 9).await.unwrap();
+        assert_eq!(documents, Vec::from_iter((version >= 3).then(volume)), "version {version}");
         store.close().await;
         let found: i64 = Connection::open(&path)
             .unwrap()

@@ -1,0 +1,77 @@
+//! Statements on documents. Each function is the work of one transaction.
+
+use rusqlite::{OptionalExtension, Row, Transaction, params};
+
+use super::WorkError;
+use crate::store::Replaced;
+use crate::store::documents::{DocumentKind, StoredDocument};
+
+pub(super) fn insert(transaction: &Transaction<'_>, kind: DocumentKind, document: &StoredDocument) -> Result<bool, WorkError> {
+    let inserted = transaction.execute(
+        "INSERT INTO documents (kind, name, generation, payload) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (kind, name) DO NOTHING",
+        params![kind.name(), document.name, document.generation, document.payload],
+    )?;
+    Ok(inserted > 0)
+}
+
+pub(super) fn by_name(transaction: &Transaction<'_>, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, WorkError> {
+    let found = transaction
+        .prepare("SELECT name, generation, payload FROM documents WHERE kind = ?1 AND name = ?2")?
+        .query_row(params![kind.name(), name], read)
+        .optional()?;
+    Ok(found)
+}
+
+pub(super) fn list(
+    transaction: &Transaction<'_>,
+    kind: DocumentKind,
+    prefix: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<StoredDocument>, WorkError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    // From the prefix on, in order: the names that begin with it come first and without a gap.
+    let mut prepared = transaction.prepare(
+        "SELECT name, generation, payload FROM documents WHERE kind = ?1 AND name >= ?2 AND name > ?3 \
+         AND substr(name, 1, length(?2)) = ?2 ORDER BY name LIMIT ?4",
+    )?;
+    let rows = prepared.query_map(params![kind.name(), prefix, after.unwrap_or_default(), limit], read)?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn replace(
+    transaction: &Transaction<'_>,
+    kind: DocumentKind,
+    generation: u64,
+    document: &StoredDocument,
+) -> Result<Replaced, WorkError> {
+    let replaced = transaction.execute(
+        "UPDATE documents SET generation = ?4, payload = ?5 WHERE kind = ?1 AND name = ?2 AND generation = ?3",
+        params![kind.name(), document.name, generation, document.generation, document.payload],
+    )?;
+    outcome(transaction, kind, &document.name, replaced)
+}
+
+pub(super) fn delete(transaction: &Transaction<'_>, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, WorkError> {
+    let deleted = transaction.execute(
+        "DELETE FROM documents WHERE kind = ?1 AND name = ?2 AND generation = ?3",
+        params![kind.name(), name, generation],
+    )?;
+    outcome(transaction, kind, name, deleted)
+}
+
+fn outcome(transaction: &Transaction<'_>, kind: DocumentKind, name: &str, changed: usize) -> Result<Replaced, WorkError> {
+    Ok(match (changed, by_name(transaction, kind, name)?) {
+        (1.., _) => Replaced::Done,
+        (0, Some(_)) => Replaced::Conflict,
+        (0, None) => Replaced::Missing,
+    })
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredDocument> {
+    Ok(StoredDocument {
+        name: row.get(0)?,
+        generation: row.get(1)?,
+        payload: row.get(2)?,
+    })
+}
