@@ -63,8 +63,8 @@ soak: setup build ## The long versions of the crash test (SOAK_KILLS, default 25
 
 .PHONY: fuzz
 fuzz: ## Any bytes into every reader, FUZZ_SECONDS each (default 60; needs a nightly toolchain and cargo-fuzz)
-	cd agent/decode && for target in $$(cargo +nightly fuzz list); do \
-		cargo +nightly fuzz run "$$target" -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=65536; done
+	cd agent/decode && python3 fuzz/seeds.py && for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run "$$target" -- -max_total_time=$${FUZZ_SECONDS:-60} -max_len=65536 -timeout=60; done
 
 .PHONY: deny
 deny: ## Licences and bans of every dependency

@@ -1,0 +1,48 @@
+"""Writes the corpora that the fuzz targets begin with, from the tests' own data: fuzz/corpus/<target>/."""
+
+import base64
+import hashlib
+import json
+import pathlib
+
+FUZZ = pathlib.Path(__file__).resolve().parent
+DECODE = FUZZ.parent / "tests" / "data"
+SPEC = FUZZ.parent.parent / "spec" / "tests" / "data"
+
+
+def cases(path):
+    with open(path, encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def put(target, seed):
+    if seed is None:
+        return
+    folder = FUZZ / "corpus" / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+
+
+for case in cases(DECODE / "from_json.jsonl") + cases(DECODE / "from_json_fuzz.jsonl"):
+    text = case["input"]
+    if text is not None:
+        put("decode_json", base64.b64decode(text) if case["input_encoding"] == "base64" else text.encode("utf-8", "surrogatepass"))
+# A case without a message is one of a null.
+decoded = lambda text: None if text is None else base64.b64decode(text)
+
+for case in cases(DECODE / "from_avro.jsonl"):
+    put("decode_avro", decoded(case["input_base64"]))
+    put("schema_avro", case["schema"].encode())
+for case in cases(DECODE / "from_protobuf.jsonl"):
+    put("decode_protobuf", decoded(case["input_base64"]))
+    put("schema_protobuf", case["proto"].encode())
+for case in cases(SPEC / "schema_updates.jsonl"):
+    for text in (case["old"], case["new"]):
+        if case["format"] == "json":
+            put("schema_json", json.dumps(text).encode())
+for case in cases(SPEC / "filter_types.jsonl"):
+    put("filter", case["expr"].encode())
+for case in cases(SPEC / "java_regex.jsonl"):
+    # The target takes two texts; libFuzzer's `arbitrary` splits one, which any text survives.
+    if "pattern" in case:
+        put("java_regex", case["pattern"].encode("utf-8", "surrogatepass"))
