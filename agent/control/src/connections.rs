@@ -57,7 +57,7 @@ impl StoreResolver {
 
 #[async_trait]
 impl ConnectionResolver for StoreResolver {
-    async fn open(&self, connection: &ConnectionConfig) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         let name = match connection {
             ConnectionConfig::UcConnectionName(name) => name,
             ConnectionConfig::DirectMtls(_) => {
@@ -110,7 +110,7 @@ fn properties(record: &ConnectionRecord) -> Result<ClientProperties, PipelineErr
     match &record.spec.options {
         ConnectionOptions::Kafka(kafka) => Ok(ClientProperties {
             bootstrap_servers: kafka.bootstrap_servers.clone(),
-            properties: BTreeMap::from([("security.protocol".to_owned(), "plaintext".to_owned())]),
+            properties: BTreeMap::from([("security.protocol".to_owned(), "plaintext".into())]),
             identity: identity(record, kafka),
         }),
         ConnectionOptions::Kinesis(_) => Err(PipelineError::Definition {

@@ -34,7 +34,7 @@ struct Plaintext {
 
 #[async_trait]
 impl ConnectionResolver for Plaintext {
-    async fn open(&self, _connection: &ConnectionConfig) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         let bootstrap_servers = self.bootstrap_servers.clone();
         Ok(ClientProperties {
             bootstrap_servers,
@@ -128,6 +128,7 @@ fn definition(flags: &Flags) -> anyhow::Result<StreamDefinition> {
             record_type_filter: None,
             excluded_columns: excluded.clone(),
         },
+        run_as: "bench".to_owned(),
         operations: StreamOperations {
             paused: false,
             flush_interval: Duration::from_millis(flags.number("flush-ms")?.unwrap_or(1_000)),

@@ -6,8 +6,32 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stream_spec::stream::ConnectionConfig;
 use tokio::sync::watch;
+use zeroize::Zeroizing;
 
 use crate::error::PipelineError;
+
+/// The value of a client property, which may be a secret: it is overwritten when it is dropped, and cannot be printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PropertyValue(Zeroizing<String>);
+
+impl PropertyValue {
+    /// The value itself, for the client that is opened with it and for nothing else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for PropertyValue {
+    fn from(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+}
+
+impl From<&str> for PropertyValue {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
 
 /// What a source's client is opened with. Holds secret bytes: it lives only while a client is opened, and prints none.
 #[derive(Clone)]
@@ -15,7 +39,7 @@ pub struct ClientProperties {
     /// Comma-separated `host:port`.
     pub bootstrap_servers: String,
     /// librdkafka properties beside the address, security included.
-    pub properties: BTreeMap<String, String>,
+    pub properties: BTreeMap<String, PropertyValue>,
     /// Equal for two opens that give interchangeable clients; never derived from a secret's bytes.
     pub identity: String,
 }
@@ -31,8 +55,9 @@ impl std::fmt::Debug for ClientProperties {
 /// Turns a stream's connection into client properties. Implemented by the control plane.
 #[async_trait]
 pub trait ConnectionResolver: Send + Sync + 'static {
-    /// Current properties. Errors: the connection is gone, a secret cannot be read, the identity may not use it.
-    async fn open(&self, connection: &ConnectionConfig) -> Result<ClientProperties, PipelineError>;
+    /// Current properties, for a pipeline that runs as `run_as`. Errors: the connection is gone, a secret cannot be read, that
+    /// identity may not use it.
+    async fn open(&self, connection: &ConnectionConfig, run_as: &str) -> Result<ClientProperties, PipelineError>;
 
     /// A counter that moves when `open` would answer differently: pipelines reconnect at their exact positions.
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64>;

@@ -26,6 +26,8 @@ pub struct StreamDefinition {
     pub generation: u64,
     /// What the stream is.
     pub spec: StreamSpec,
+    /// Name of the principal whose privileges the pipeline has: whoever created the stream.
+    pub run_as: String,
     /// How it runs.
     pub operations: StreamOperations,
     /// Every accepted schema, oldest first, the last in force: the table's columns are their union.
@@ -150,8 +152,8 @@ impl Engine {
     }
 
     /// Asks the source behind a connection for its cluster's identity, and returns it.
-    pub async fn check_connection(&self, connection: &ConnectionConfig) -> Result<String, PipelineError> {
-        let properties = self.shared.resolver.open(connection).await?;
+    pub async fn check_connection(&self, connection: &ConnectionConfig, run_as: &str) -> Result<String, PipelineError> {
+        let properties = self.shared.resolver.open(connection, run_as).await?;
         let client = self.shared.clients.visit(&properties, &Default::default()).await?;
         client.cluster_id().await
     }

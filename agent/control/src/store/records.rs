@@ -198,6 +198,7 @@ impl StreamRecord {
             uid: self.uid.clone(),
             generation: declared.generation,
             spec: declared.spec.clone(),
+            run_as: declared.created_by.clone(),
             operations: declared.operations.clone(),
             schema_history: declared.schemas(),
             excluded_at_creation: declared.never_ingested.clone(),

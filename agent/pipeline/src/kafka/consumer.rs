@@ -122,7 +122,7 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
     let mut configuration = ClientConfig::new();
     let partition_fetch_bytes = options.partition_fetch_bytes.unwrap_or(limits::PARTITION_FETCH_BYTES);
     for (name, value) in &properties.properties {
-        configuration.set(name, value);
+        configuration.set(name, value.expose());
     }
     configuration
         .set("bootstrap.servers", &properties.bootstrap_servers)

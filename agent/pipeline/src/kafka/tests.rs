@@ -376,8 +376,8 @@ async fn a_property_that_librdkafka_refuses_is_named_without_its_value() {
         properties: BTreeMap::new(),
         identity: "none".to_owned(),
     };
-    properties.properties.insert("ssl.key.pem".to_owned(), "hunter2".to_owned());
-    properties.properties.insert("no.such.property".to_owned(), "hunter2".to_owned());
+    properties.properties.insert("ssl.key.pem".to_owned(), "hunter2".into());
+    properties.properties.insert("no.such.property".to_owned(), "hunter2".into());
     let error = ClientPool::default()
         .visit(&properties, &ClientOptions::default())
         .await

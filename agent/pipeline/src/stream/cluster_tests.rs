@@ -22,7 +22,7 @@ struct AtCluster(ClientProperties, watch::Sender<u64>);
 
 #[async_trait]
 impl ConnectionResolver for AtCluster {
-    async fn open(&self, _connection: &ConnectionConfig) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.clone())
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Runner {
     /// Partitions that wait for a column to be widened.
     waiting: Waiting,
     stalls: Stalls,
+    /// Moves when the connection is another one than it was when it was last asked for; `None` before that.
+    connection_changes: Option<watch::Receiver<u64>>,
     /// The wait after the next failure.
     retry_wait: Duration,
     /// A batch could not be written, and none was since.
@@ -54,6 +56,7 @@ impl Runner {
             refused: Refusals::default(),
             waiting: Waiting::default(),
             stalls: Stalls::default(),
+            connection_changes: None,
             retry_wait: limits::RETRY_WAIT_MIN,
             write_failed: false,
             cut_short: false,
@@ -148,7 +151,8 @@ impl Runner {
         let connection = &definition.spec.connection;
         let mut connection_changes = self.shared.resolver.changes(connection);
         connection_changes.borrow_and_update();
-        let properties = self.shared.resolver.open(connection).await?;
+        self.connection_changes = Some(connection_changes.clone());
+        let properties = self.shared.resolver.open(connection, &definition.run_as).await?;
         let state = current(&table);
         self.waiting.look_at(&state);
         self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&state));
@@ -163,6 +167,8 @@ impl Runner {
             opening = Opening::prepare(&self.shared.clients, &properties, request) => opening?,
             // A cluster that is away must not keep a stream from hearing another word.
             _ = self.desired.changed() => return Ok(()),
+            // Nor must one that is away, or that refuses the password, keep it from an address or a password that is right.
+            () = changed(&mut self.connection_changes) => return Ok(()),
         };
         drop(properties);
         if let Some(record) = opening.record.take() {
@@ -261,18 +267,20 @@ impl Runner {
                 self.board.set_condition(condition.condition_type, Some(condition));
                 let wait = self.retry_wait;
                 self.retry_wait = (wait * 2).min(limits::RETRY_WAIT_MAX);
-                self.pause(wait).await;
+                tokio::select! {
+                    _ = self.desired.changed() => {}
+                    () = changed(&mut self.connection_changes) => self.retry_wait = limits::RETRY_WAIT_MIN,
+                    () = tokio::time::sleep(jittered(wait)) => {}
+                }
             }
             Failure::Lasting(phase) => {
                 self.close_table().await;
                 self.write_failed = false;
                 self.board.clear_conditions();
                 self.board.set_phase(phase);
-                let mut connection_changes = self.shared.resolver.changes(&definition.spec.connection);
-                connection_changes.borrow_and_update();
                 tokio::select! {
                     _ = self.desired.changed() => {}
-                    Ok(()) = connection_changes.changed() => {}
+                    () = changed(&mut self.connection_changes) => {}
                 }
                 self.retry_wait = limits::RETRY_WAIT_MIN;
                 self.board.set_phase(Phase::Starting);
@@ -285,6 +293,17 @@ impl Runner {
             table.close().await;
         }
     }
+}
+
+/// Returns once the connection is another one than it was when it was last asked for, and only then. A stream that never came to
+/// ask for its connection does not wait for it.
+async fn changed(connection_changes: &mut Option<watch::Receiver<u64>>) {
+    if let Some(changes) = connection_changes
+        && changes.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }
 
 /// Whether a session that ended so may have had rows in hand that are not committed.
