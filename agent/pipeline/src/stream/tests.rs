@@ -373,7 +373,10 @@ async fn a_batch_that_has_no_room_is_an_error_and_not_dropped_in_silence() {
         )
         .await
         .expect("open");
-    let properties = Absent(watch::Sender::new(0)).open(&definition.spec.connection, "ada").await.expect("some");
+    let properties = Absent(watch::Sender::new(0))
+        .open(&definition.spec.connection, "ada")
+        .await
+        .expect("some");
     let client = shared.clients.visit(&properties, &Default::default()).await.expect("opened");
     let rows = RowMaker::compile(&definition).expect("compiles");
     let mut stages = Stages::new(client, Arc::new(table), BTreeMap::new(), rows);
