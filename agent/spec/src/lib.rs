@@ -10,6 +10,7 @@ pub mod limits;
 pub mod name;
 pub mod options;
 pub mod path;
+pub mod privilege;
 pub mod regex;
 pub mod schema;
 pub mod stream;

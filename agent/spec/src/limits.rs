@@ -134,3 +134,15 @@ pub const PATTERN_TRANSLATED_BYTES_MAX: usize = 1024 * 1024;
 /// Largest form of a regular expression that Rust's engine may make; a larger one is matched step by step. A few classes of all of
 /// Unicode take a hundred kilobytes.
 pub const PATTERN_COMPILED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Longest value of a secret, in bytes: the limit of the public API.
+pub const SECRET_VALUE_BYTES_MAX: usize = 128 * 1024;
+
+/// Longest name of a principal, in bytes: an e-mail address has at most 254.
+pub const PRINCIPAL_BYTES_MAX: usize = 255;
+
+/// Most principals that hold something on one securable: more belong into a group, and a set of grants travels whole.
+pub const GRANTS_PER_SECURABLE_MAX: usize = 1_000;
+
+/// Longest external id of a role: the limit of AWS.
+pub const EXTERNAL_ID_CHARS_MAX: usize = 1_224;

@@ -182,28 +182,58 @@ fn check_one_part(text: &str, also: &str, bytes_max: usize, remedy: &str) -> Res
 
 /// Byte positions of the two dots of a legal three-part name.
 fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameError> {
-    let fail = |problem: String| {
-        Err(NameError {
-            problem,
-            remedy: format!(
-                "write three parts of lower-case letters, digits and `_`, each starting with a letter or digit, as in `{example}`"
-            ),
-        })
+    let refused = |problem: String| NameError {
+        problem,
+        remedy: format!("write three parts of lower-case letters, digits and `_`, each starting with a letter or digit, as in `{example}`"),
     };
     let parts: Vec<&str> = text.split('.').collect();
     let [catalog, schema, object] = parts.as_slice() else {
-        return fail(format!(
+        return Err(refused(format!(
             "the name has {} part{}, not three",
             parts.len(),
             if parts.len() == 1 { "" } else { "s" }
-        ));
+        )));
     };
-    for (label, part) in [("catalog", catalog), ("schema", schema), ("last part", object)] {
+    check_parts(&[("catalog", catalog), ("schema", schema), ("last part", object)]).map_err(refused)?;
+    refuse_system(catalog)?;
+    Ok((catalog.len(), catalog.len() + 1 + schema.len()))
+}
+
+/// Checks the name of a catalog: one part, not the agent's own.
+pub fn check_catalog(text: &str) -> Result<(), NameError> {
+    check_folder(text, &["catalog"], "main")
+}
+
+/// Checks the name of a schema, `catalog.schema`.
+pub fn check_schema(text: &str) -> Result<(), NameError> {
+    check_folder(text, &["catalog", "schema"], "main.payments")
+}
+
+fn check_folder(text: &str, labels: &[&str], example: &str) -> Result<(), NameError> {
+    let parts: Vec<&str> = text.split('.').collect();
+    let problem = if parts.len() == labels.len() {
+        let labelled: Vec<(&str, &str)> = labels.iter().copied().zip(parts.iter().copied()).collect();
+        check_parts(&labelled).err()
+    } else {
+        Some(format!("the name has {} parts, not {}", parts.len(), labels.len()))
+    };
+    if let Some(problem) = problem {
+        return Err(NameError {
+            problem,
+            remedy: format!("write lower-case letters, digits and `_`, as in `{example}`"),
+        });
+    }
+    refuse_system(parts.first().copied().unwrap_or_default())
+}
+
+/// Checks labelled parts of a name; says what is wrong with the first one that is none.
+fn check_parts(parts: &[(&str, &str)]) -> Result<(), String> {
+    for (label, part) in parts {
         if part.is_empty() {
-            return fail(format!("the {label} is empty"));
+            return Err(format!("the {label} is empty"));
         }
         if part.len() > NAME_PART_BYTES_MAX {
-            return fail(format!("the {label} is {} bytes long, more than {NAME_PART_BYTES_MAX}", part.len()));
+            return Err(format!("the {label} is {} bytes long, more than {NAME_PART_BYTES_MAX}", part.len()));
         }
         if let Some(bad) = part.chars().find(|c| !matches!(c, 'a'..='z' | '0'..='9' | '_')) {
             let kind = if bad.is_ascii_uppercase() {
@@ -211,19 +241,23 @@ fn check_three_parts(text: &str, example: &str) -> Result<(usize, usize), NameEr
             } else {
                 "the character"
             };
-            return fail(format!("the {label} holds {kind} {bad:?}"));
+            return Err(format!("the {label} holds {kind} {bad:?}"));
         }
         if part.starts_with('_') {
-            return fail(format!("the {label} starts with `_`"));
+            return Err(format!("the {label} starts with `_`"));
         }
     }
-    if *catalog == SYSTEM_CATALOG {
+    Ok(())
+}
+
+fn refuse_system(catalog: &str) -> Result<(), NameError> {
+    if catalog == SYSTEM_CATALOG {
         return Err(NameError {
             problem: format!("the catalog `{SYSTEM_CATALOG}` belongs to the agent"),
             remedy: "choose another catalog".into(),
         });
     }
-    Ok((catalog.len(), catalog.len() + 1 + schema.len()))
+    Ok(())
 }
 
 #[cfg(test)]

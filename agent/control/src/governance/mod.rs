@@ -2,7 +2,6 @@
 //! it looks at anything: what a caller may not know about must not show in an error either.
 
 pub mod principal;
-pub mod privilege;
 
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, CredentialName, ScopeName, StreamName, VolumeName};
@@ -12,6 +11,8 @@ use crate::store::Parent;
 
 pub use principal::Principal;
 use privilege::SecurableType;
+/// What can be granted, and on what: the provider's plan reads the same words.
+pub use stream_spec::privilege;
 
 /// Who makes a call, and what to call it in logs.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 
 mod columns;
 mod connection;
+mod governance;
 mod schemas;
 mod source;
 
@@ -12,6 +13,7 @@ mod source;
 mod tests;
 
 pub use connection::connection;
+pub use governance::{aws_iam_role, grants, secret_value_bytes, storage_location};
 
 use crate::limits::{FLUSH_INTERVAL_MILLIS_MAX, FLUSH_INTERVAL_MILLIS_MIN, TAGS_MAX};
 use crate::stream::{IngestionConfig, StreamOperations, StreamSpec};

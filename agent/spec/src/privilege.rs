@@ -19,6 +19,11 @@ macro_rules! privileges {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
+
+            /// The privilege of that name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.name() == name)
+            }
         }
     };
 }
@@ -68,6 +73,11 @@ macro_rules! securable_types {
             /// As it is written in Terraform and in errors.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
+            }
+
+            /// The type of that name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|known| known.name() == name)
             }
 
             /// What can be granted on it. What is granted on a catalog or schema holds for everything in it.
