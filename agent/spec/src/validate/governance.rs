@@ -110,7 +110,11 @@ pub fn grants<'a>(
         }
         if privileges.is_empty() {
             let problem = format!("`{principal}` is granted nothing");
-            violations.push(Violation::missing("grants", problem, "name a privilege, or leave the principal out"));
+            violations.push(Violation::missing(
+                "grants",
+                problem,
+                "name a privilege, or leave the principal out",
+            ));
         }
         let held = parsed.entry(principal.to_owned()).or_default();
         for privilege in privileges {
@@ -237,19 +241,72 @@ mod tests {
             (Connection, "kafka", "team", vec!["USE CONNECTION", "MANAGE"], ""),
             (Catalog, "main", "a@b.c", vec!["USE CATALOG", "SELECT"], ""),
             (Schema, "main.payments", "team", vec!["CREATE TABLE"], ""),
-            (Catalog, "main.payments", "team", vec!["SELECT"], "the name has 2 parts, not 1; write lower-case letters, digits and `_`, as in `main`"),
-            (Catalog, "system", "team", vec!["SELECT"], "the catalog `system` belongs to the agent; choose another catalog"),
-            (Table, "main.payments.cards", "team", vec!["SELCT"], "there is no such privilege; did you mean `SELECT`?"),
-            (SecretScope, "s", "team", vec!["SELECT"], "it cannot be granted on a secret scope; use `READ`, `WRITE`, `MANAGE`"),
-            (Connection, "kafka", "team", vec![], "`team` is granted nothing; name a privilege, or leave the principal out"),
-            (Connection, "kafka", " ", vec!["MANAGE"], "the principal's name is empty or has white space around it; name a user, service principal or group in 1 to 255 bytes"),
-            (Connection, "kafka", &long, vec!["MANAGE"], "the principal's name is too long; name a user, service principal or group in 1 to 255 bytes"),
+            (
+                Catalog,
+                "main.payments",
+                "team",
+                vec!["SELECT"],
+                "the name has 2 parts, not 1; write lower-case letters, digits and `_`, as in `main`",
+            ),
+            (
+                Catalog,
+                "system",
+                "team",
+                vec!["SELECT"],
+                "the catalog `system` belongs to the agent; choose another catalog",
+            ),
+            (
+                Table,
+                "main.payments.cards",
+                "team",
+                vec!["SELCT"],
+                "there is no such privilege; did you mean `SELECT`?",
+            ),
+            (
+                SecretScope,
+                "s",
+                "team",
+                vec!["SELECT"],
+                "it cannot be granted on a secret scope; use `READ`, `WRITE`, `MANAGE`",
+            ),
+            (
+                Connection,
+                "kafka",
+                "team",
+                vec![],
+                "`team` is granted nothing; name a privilege, or leave the principal out",
+            ),
+            (
+                Connection,
+                "kafka",
+                " ",
+                vec!["MANAGE"],
+                "the principal's name is empty or has white space around it; name a user, service principal or group in 1 to 255 bytes",
+            ),
+            (
+                Connection,
+                "kafka",
+                &long,
+                vec!["MANAGE"],
+                "the principal's name is too long; name a user, service principal or group in 1 to 255 bytes",
+            ),
         ] {
-            let found = grants(securable_type, name, [(principal, privileges.clone())]).err().unwrap_or_default();
+            let found = grants(securable_type, name, [(principal, privileges.clone())])
+                .err()
+                .unwrap_or_default();
             let found: Vec<String> = found.into_iter().map(|it| format!("{}; {}", it.problem, it.remedy)).collect();
             assert_eq!(found.join("\n"), expected, "{name} {principal} {privileges:?}");
         }
-        let parsed = grants(Connection, "kafka", [("a", vec!["MANAGE"]), ("a", vec!["USE CONNECTION", "MANAGE"])]).unwrap();
-        assert_eq!(parsed["a"], BTreeSet::from([Privilege::Manage, Privilege::UseConnection]), "repeats mean nothing");
+        let parsed = grants(
+            Connection,
+            "kafka",
+            [("a", vec!["MANAGE"]), ("a", vec!["USE CONNECTION", "MANAGE"])],
+        )
+        .unwrap();
+        assert_eq!(
+            parsed["a"],
+            BTreeSet::from([Privilege::Manage, Privilege::UseConnection]),
+            "repeats mean nothing"
+        );
     }
 }
