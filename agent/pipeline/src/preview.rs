@@ -80,6 +80,6 @@ impl Preview {
                 true => column(self.side.column(), Arc::clone(decoded)),
                 false => absent(field),
             });
-        Ok(filter.keep(columns.collect(), 1)?.1 == 1)
+        Ok(filter.keep(columns.collect(), 1)?.rows == 1)
     }
 }

@@ -64,6 +64,8 @@ pub mod condition {
     pub const COLUMNS_WIDENED: &str = "ColumnsWidened";
     /// The table's storage works.
     pub const TABLE_REACHABLE: &str = "TableReachable";
+    /// The record filter had an answer for every record of the last commit.
+    pub const FILTER_ANSWERED: &str = "FilterAnswered";
 }
 
 /// A condition with these sentences, shortened to a bound; none without a sentence.

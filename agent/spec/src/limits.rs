@@ -124,6 +124,10 @@ pub const PATTERN_WORK_MAX: u64 = 5_000_000;
 /// Steps that matching a regular expression may take per UTF-16 unit of the text, so that a long text may be searched.
 pub const PATTERN_WORK_PER_UNIT: u64 = 100;
 
+/// Bytes of a text that count as one step of matching where Rust's engine matches it: it goes over them in a step's time. How long it
+/// takes grows with the text alone, whatever is in it.
+pub const PATTERN_TEXT_BYTES_PER_STEP: usize = 8;
+
 /// Most places to go back to that are kept while matching a regular expression: some 30 MB.
 pub const PATTERN_STACK_MAX: usize = 500_000;
 

@@ -7,11 +7,11 @@ use arrow_array::{ArrayRef, PrimitiveArray};
 use arrow_schema::DataType as ArrowType;
 use stream_spec::filter::expr::ArithmeticOp;
 
-use super::compile::Kernel;
 use super::decimal::Decimal;
 use super::error::FilterError;
 use super::interval;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, Values, numbers};
 
 /// The kernel of an operator for operands and a result of those types.

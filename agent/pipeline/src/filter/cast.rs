@@ -10,9 +10,9 @@ use arrow_array::{Array, ArrayRef, ListArray, PrimitiveArray};
 use arrow_schema::{DataType as ArrowType, FieldRef};
 
 use super::calendar::{MICROS_PER_DAY, day_of};
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, Values, lists, numbers};
 use super::{cast_number, cast_text};
 

@@ -12,9 +12,9 @@ use arrow_schema::{DataType as ArrowType, FieldRef};
 use arrow_select::take::take;
 
 use super::compare;
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, Values, ints, lists, maps};
 
 /// `array[i]`, from 0.

@@ -11,9 +11,9 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_ord::cmp;
 use stream_spec::filter::expr::CompareOp;
 
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::Values;
 
 pub(super) fn kernel(op: CompareOp) -> Kernel {

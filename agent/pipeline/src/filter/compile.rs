@@ -3,55 +3,19 @@
 //! Columns are found by name once and their types compared with the filter's; an expression of constants is evaluated once. The one
 //! invariant: a kernel gets arguments of the types it was made for.
 
-use arrow_array::{ArrayRef, RecordBatch, new_null_array};
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType as ArrowType, Schema};
 use stream_decode::arrow_types::arrow_type;
 use stream_spec::filter::expr::{CompareOp, Expr, ExprKind, ExprType, Function, Literal};
 
+use super::connect::{self, Connective};
 use super::error::FilterError;
+use super::node::{Compute, Kernel, Node, Scope};
 use super::values::Values;
+use super::work::Work;
 use super::{arithmetic, cast, collection, compare, function, interval, like, logic, membership, nested};
-
-/// Computes values from arguments, for so many rows.
-pub(super) type Kernel = Box<dyn Fn(&[Values], usize) -> Result<ArrayRef, FilterError> + Send + Sync>;
-
-/// A part of a compiled predicate.
-pub(super) enum Node {
-    Constant(Values),
-    Column(usize),
-    Apply { arguments: Vec<Node>, kernel: Kernel },
-}
-
-impl Node {
-    pub(super) fn evaluate(&self, batch: &RecordBatch) -> Result<Values, FilterError> {
-        match self {
-            Self::Constant(values) => Ok(values.clone()),
-            Self::Column(index) => match batch.columns().get(*index) {
-                Some(column) => Ok(Values::rows(column.clone())),
-                None => Err(FilterError::mismatch(
-                    format!("a column at {index}"),
-                    format!("{} columns", batch.num_columns()),
-                )),
-            },
-            Self::Apply { arguments, kernel } => {
-                let arguments = arguments
-                    .iter()
-                    .map(|argument| argument.evaluate(batch))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let array = kernel(&arguments, batch.num_rows())?;
-                debug_assert_eq!(array.len(), batch.num_rows(), "a value a row");
-                Ok(Values::rows(array))
-            }
-        }
-    }
-
-    fn constant_value(&self) -> Option<&Values> {
-        match self {
-            Self::Constant(values) => Some(values),
-            _ => None,
-        }
-    }
-}
 
 /// Compiles an expression that is true, false or null, a bare NULL included.
 pub(super) fn boolean(expr: &Expr, schema: &Schema) -> Result<Node, FilterError> {
@@ -70,7 +34,7 @@ pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError>
     match &expr.kind {
         ExprKind::Literal(literal) => Ok(Node::Constant(Values::constant(logic::literal(literal, &ty)?))),
         ExprKind::Column(name) => column(name, &ty, schema),
-        ExprKind::Field(parent, name) => apply([parent], schema, nested::field(name)),
+        ExprKind::Field(parent, name) => field(parent, name, schema),
         ExprKind::ArrayItem(list, index) => apply([list, index], schema, collection::array_item()),
         ExprKind::MapItem(map, key) => apply([map, key], schema, collection::map_item()),
         ExprKind::Negate(operand) => apply([operand], schema, arithmetic::negate(ty)),
@@ -95,8 +59,8 @@ pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError>
             let nodes = [left, right].map(|operand| compile_as(operand, &operands_type, schema));
             fold(nodes.into_iter().collect::<Result<_, _>>()?, compare::kernel(*op))
         }
-        ExprKind::And(operands) => connected(operands, schema, logic::and()),
-        ExprKind::Or(operands) => connected(operands, schema, logic::or()),
+        ExprKind::And(operands) => connected(operands, schema, Connective::And),
+        ExprKind::Or(operands) => connected(operands, schema, Connective::Or),
         ExprKind::Not(operand) => fold(vec![boolean(operand, schema)?], logic::not()),
         ExprKind::In(operand, members) => {
             let nodes = std::iter::once(&**operand).chain(members);
@@ -112,9 +76,9 @@ pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError>
         } => {
             let (text, pattern) = (compile(text, schema)?, compile(pattern, schema)?);
             let kernel = like::kernel(pattern.constant_value(), *escape, *any_case)?;
-            fold(vec![text, pattern], kernel)
+            settle(vec![text, pattern], Compute::Metered(kernel))
         }
-        ExprKind::RLike(text, pattern) => apply([text], schema, like::regular(pattern.clone())),
+        ExprKind::RLike(text, pattern) => settle(vec![compile(text, schema)?], Compute::Metered(like::regular(pattern.clone()))),
         ExprKind::Case { branches, otherwise } => {
             let mut nodes = Vec::with_capacity(branches.len() * 2 + 1);
             for (condition, result) in branches {
@@ -191,7 +155,21 @@ fn column(name: &str, ty: &ArrowType, schema: &Schema) -> Result<Node, FilterErr
     if !field.data_type().equals_datatype(ty) {
         return Err(FilterError::mismatch(format!("`{name}` to be {ty}"), field.data_type()));
     }
-    Ok(Node::Column(index))
+    Ok(Node::Reference {
+        column: index,
+        fields: Vec::new(),
+    })
+}
+
+/// A field of a reference is a reference.
+fn field(parent: &Expr, name: &str, schema: &Schema) -> Result<Node, FilterError> {
+    match compile(parent, schema)? {
+        Node::Reference { column, mut fields } => {
+            fields.push(name.to_owned());
+            Ok(Node::Reference { column, fields })
+        }
+        other => fold(vec![other], nested::field(name)),
+    }
 }
 
 fn apply<const N: usize>(arguments: [&Expr; N], schema: &Schema, kernel: Kernel) -> Result<Node, FilterError> {
@@ -202,12 +180,21 @@ fn apply<const N: usize>(arguments: [&Expr; N], schema: &Schema, kernel: Kernel)
     fold(nodes, kernel)
 }
 
-fn connected(operands: &[Expr], schema: &Schema, kernel: Kernel) -> Result<Node, FilterError> {
+fn connected(operands: &[Expr], schema: &Schema, connective: Connective) -> Result<Node, FilterError> {
     let nodes = operands
         .iter()
         .map(|operand| boolean(operand, schema))
         .collect::<Result<Vec<_>, _>>()?;
-    fold(nodes, kernel)
+    if nodes.iter().all(|node| node.constant_value().is_some()) {
+        let one_row = RecordBatch::try_new_with_options(
+            Arc::new(Schema::empty()),
+            Vec::new(),
+            &RecordBatchOptions::new().with_row_count(Some(1)),
+        )?;
+        let answer = connect::evaluate(connective, &nodes, &Scope::of(&one_row, &Work::new()))?;
+        return Ok(Node::Constant(Values::constant(Arc::new(answer))));
+    }
+    Ok(Node::Connected(connective, nodes))
 }
 
 fn all_as<'a>(expressions: impl IntoIterator<Item = &'a Expr>, ty: &ArrowType, schema: &Schema) -> Result<Vec<Node>, FilterError> {
@@ -224,9 +211,16 @@ fn in_list(nodes: Vec<Node>) -> Result<Node, FilterError> {
 
 /// A node that applies a kernel; with constants alone, what it gives.
 fn fold(arguments: Vec<Node>, kernel: Kernel) -> Result<Node, FilterError> {
+    settle(arguments, Compute::Plain(kernel))
+}
+
+fn settle(arguments: Vec<Node>, compute: Compute) -> Result<Node, FilterError> {
     let constants: Option<Vec<Values>> = arguments.iter().map(|node| node.constant_value().cloned()).collect();
     match constants {
-        Some(constants) => Ok(Node::Constant(Values::constant(kernel(&constants, 1)?))),
-        None => Ok(Node::Apply { arguments, kernel }),
+        Some(constants) => {
+            let value = compute.apply(&constants, 1, &Work::new())?;
+            Ok(Node::Constant(Values::constant(value)))
+        }
+        None => Ok(Node::Apply { arguments, compute }),
     }
 }

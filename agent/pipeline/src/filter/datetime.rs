@@ -9,10 +9,10 @@ use stream_spec::filter::datetime_pattern::DatetimePattern;
 
 use super::calendar::{Date, MICROS_PER_DAY, MICROS_PER_SECOND, day_of};
 use super::cast;
-use super::compile::Kernel;
 use super::datetime_text;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, Texts, Values, ints, numbers};
 
 /// How `unix_timestamp` reads texts unless told otherwise.

@@ -8,9 +8,9 @@ use arrow_string::like as kernels;
 use stream_decode::arrow_types::arrow_type;
 use stream_spec::filter::expr::{Expr, ExprKind, ExprType, Function, Literal};
 
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::text::{self, Ends};
 use super::values::Values;
 use super::{arithmetic, collection, datetime, json_path, logic};

@@ -11,9 +11,9 @@ use arrow_schema::DataType as ArrowType;
 use stream_spec::filter::expr::ArithmeticOp;
 
 use super::calendar::{Date, MICROS_PER_DAY, day_of};
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, numbers};
 
 /// What is added to a date or timestamp.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::builder::StringBuilder;
 
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::json_scan::{Broken, Kind, Scanner, Style as QuoteStyle};
 use super::limits::RESULT_BYTES_MAX;
+use super::node::Kernel;
 use super::text::append;
 use super::values::{Texts, Values};
 

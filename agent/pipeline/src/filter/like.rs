@@ -2,21 +2,20 @@
 //!
 //! A pattern that is a constant is read once; those that only ask for a beginning, an end or a part become Arrow's kernels for that.
 //! ILIKE is LIKE of both sides in lower case, as in Spark. The one invariant: a match costs at most text times pattern, and all of a batch
-//! together no more than the bounds of `limits`; rows beyond them are null. What RLIKE's engine spends on a row cannot be told apart:
-//! bounded are the rows on which it gives up.
+//! together no more than the work of one evaluation; rows beyond it are null.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, StringArray};
 use arrow_string::like as kernels;
 use stream_spec::regex::JavaPattern;
 
-use super::compile::Kernel;
 use super::error::FilterError;
-use super::limits::{LIKE_STEPS_MAX, RLIKE_FAILURES_MAX};
 use super::logic::exactly;
+use super::node::MeteredKernel;
 use super::text::lower_case;
 use super::values::{Texts, Values, strings};
+use super::work::Work;
 
 /// What a pattern asks for.
 enum Pattern {
@@ -35,13 +34,15 @@ enum Step {
 }
 
 /// The text first, then the pattern, which `constant` is if it is one.
-pub(super) fn kernel(constant: Option<&Values>, escape: char, any_case: bool) -> Result<Kernel, FilterError> {
+pub(super) fn kernel(constant: Option<&Values>, escape: char, any_case: bool) -> Result<MeteredKernel, FilterError> {
     let Some(constant) = constant else {
-        return Ok(Box::new(move |operands, rows| by_columns(operands, rows, escape, any_case)));
+        return Ok(Box::new(move |operands, rows, work| {
+            by_columns(operands, rows, work, (escape, any_case))
+        }));
     };
     let text = strings(constant.array())?.iter().next().flatten();
     let pattern = text.and_then(|text| Pattern::read(&cased(text, any_case), escape));
-    Ok(Box::new(move |operands, rows| {
+    Ok(Box::new(move |operands, rows, work| {
         let [text, _] = exactly(operands)?;
         let Some(pattern) = &pattern else {
             return Ok(Arc::new(BooleanArray::new_null(rows)));
@@ -50,7 +51,7 @@ pub(super) fn kernel(constant: Option<&Values>, escape: char, any_case: bool) ->
             true => lower_case(text)?,
             false => text.array().clone(),
         };
-        pattern.matches(&text)
+        pattern.matches(&text, work)
     }))
 }
 
@@ -58,23 +59,22 @@ fn cased(text: &str, any_case: bool) -> String {
     if any_case { text.to_lowercase() } else { text.to_owned() }
 }
 
-fn by_columns(operands: &[Values], rows: usize, escape: char, any_case: bool) -> Result<ArrayRef, FilterError> {
+fn by_columns(operands: &[Values], rows: usize, work: &Work, (escape, any_case): (char, bool)) -> Result<ArrayRef, FilterError> {
     let [text, pattern] = exactly(operands)?;
     let (texts, patterns) = (Texts::of(text)?, Texts::of(pattern)?);
-    let mut budget = Budget(LIKE_STEPS_MAX);
     // Patterns in a column are mostly the same from row to row.
     let mut last: Option<(&str, Option<Vec<Step>>)> = None;
     let mut answer = |row| {
         let (text, pattern) = (texts.get(row)?, patterns.get(row)?);
         // Both are gone over whatever the match takes.
-        budget.spend(text.len() + pattern.len())?;
+        work.spend(text.len() + pattern.len())?;
         if last.as_ref().is_none_or(|(known, _)| *known != pattern) {
             last = Some((pattern, steps(&cased(pattern, any_case), escape)));
         }
         let steps = last.as_ref().and_then(|(_, steps)| steps.as_deref())?;
         match any_case {
-            true => is_match(&text.to_lowercase(), steps, &mut budget),
-            false => is_match(text, steps, &mut budget),
+            true => is_match(&text.to_lowercase(), steps, work),
+            false => is_match(text, steps, work),
         }
     };
     let answers: BooleanArray = (0..rows).map(&mut answer).collect();
@@ -126,7 +126,7 @@ impl Pattern {
         Some(simple.unwrap_or(Self::Steps(steps)))
     }
 
-    fn matches(&self, text: &ArrayRef) -> Result<ArrayRef, FilterError> {
+    fn matches(&self, text: &ArrayRef, work: &Work) -> Result<ArrayRef, FilterError> {
         let scalar = |part: &String| StringArray::new_scalar(part);
         Ok(Arc::new(match self {
             Self::Equal(whole) => arrow_ord::cmp::eq(text, &scalar(whole))?,
@@ -134,32 +134,19 @@ impl Pattern {
             Self::EndsWith(part) => kernels::ends_with(text, &scalar(part))?,
             Self::Contains(part) => kernels::contains(text, &scalar(part))?,
             Self::Steps(steps) => {
-                let mut budget = Budget(LIKE_STEPS_MAX);
                 let texts = strings(text)?.iter();
-                texts.map(|text| is_match(text?, steps, &mut budget)).collect()
+                texts.map(|text| is_match(text?, steps, work)).collect()
             }
         }))
     }
 }
 
-/// Steps that the rows of a batch may still take.
-struct Budget(u64);
-
-impl Budget {
-    /// Nothing once it is used up: for this row and all that follow.
-    fn spend(&mut self, steps: usize) -> Option<()> {
-        let left = u64::try_from(steps).ok().and_then(|steps| self.0.checked_sub(steps));
-        self.0 = left.unwrap_or_default();
-        left.map(|_| ())
-    }
-}
-
-/// Walks text and steps side by side; after a failure the last `%` takes one character more. Nothing if the budget does not suffice.
-fn is_match(text: &str, steps: &[Step], budget: &mut Budget) -> Option<bool> {
+/// Walks text and steps side by side; after a failure the last `%` takes one character more. Nothing if there is too much work.
+fn is_match(text: &str, steps: &[Step], work: &Work) -> Option<bool> {
     let (mut rest, mut at) = (text, 0);
     let mut retry: Option<(&str, usize)> = None;
     loop {
-        budget.spend(1)?;
+        work.spend(1)?;
         let mut characters = rest.chars();
         let next = characters.next();
         match (steps.get(at), next) {
@@ -191,38 +178,23 @@ fn is_match(text: &str, steps: &[Step], budget: &mut Budget) -> Option<bool> {
     }
 }
 
-/// RLIKE: found anywhere in the text.
-pub(super) fn regular(pattern: JavaPattern) -> Kernel {
-    Box::new(move |operands, _| {
+/// RLIKE: found anywhere in the text. A text that takes too much work has no answer.
+pub(super) fn regular(pattern: JavaPattern) -> MeteredKernel {
+    Box::new(move |operands, _, work| {
         let [text] = exactly(operands)?;
-        let answers = found(&pattern, strings(text.array())?, RLIKE_FAILURES_MAX);
-        debug_assert_eq!(answers.len(), text.array().len());
+        let texts = strings(text.array())?.iter();
+        let answers: BooleanArray = texts.map(|text| work.find(&pattern, text?)).collect();
         Ok(Arc::new(answers))
     })
 }
 
-/// A pattern that takes too much work on a text has no answer for it, and after so many such texts for none.
-fn found(pattern: &JavaPattern, texts: &StringArray, failures_max: usize) -> BooleanArray {
-    let mut failures = 0;
-    let find = |text: Option<&str>| {
-        let text = text.filter(|_| failures < failures_max)?;
-        let found = pattern.is_found_in(text).ok();
-        failures += usize::from(found.is_none());
-        found
-    };
-    texts.iter().map(find).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use arrow_array::StringArray;
-    use stream_spec::regex::JavaPattern;
-
-    use super::super::limits::LIKE_STEPS_MAX;
-    use super::{Budget, found, is_match, steps};
+    use super::super::work::Work;
+    use super::{Step, is_match, steps};
 
     fn check(text: &str, pattern: &str, expected: Option<bool>) {
-        let answer = steps(pattern, '\\').and_then(|steps| is_match(text, &steps, &mut Budget(LIKE_STEPS_MAX)));
+        let answer = steps(pattern, '\\').and_then(|steps| is_match(text, &steps, &Work::new()));
         assert_eq!(answer, expected, "{text} LIKE {pattern}");
     }
 
@@ -248,27 +220,19 @@ mod tests {
         let text = "a".repeat(20_000);
         let steps = steps(&"%a_".repeat(200), '\\').expect("a pattern");
         let mut failing = steps.clone();
-        failing.push(super::Step::Exactly('b'));
-        let mut budget = Budget(LIKE_STEPS_MAX);
-        assert_eq!(is_match(&text, &steps, &mut budget), Some(true));
-        assert_eq!(is_match(&text, &failing, &mut budget), Some(false));
+        failing.push(Step::Exactly('b'));
+        let work = Work::new();
+        assert_eq!(is_match(&text, &steps, &work), Some(true));
+        assert_eq!(is_match(&text, &failing, &work), Some(false));
     }
 
     #[test]
     fn rows_beyond_the_budget_have_no_answer() {
         let steps = steps("%a_b%c", '\\').expect("a pattern");
-        let mut budget = Budget(30);
-        assert_eq!(is_match("aabc", &steps, &mut budget), Some(true));
-        assert_eq!(is_match(&"a".repeat(30), &steps, &mut budget), None);
-        assert_eq!(is_match("aabc", &steps, &mut budget), None);
-    }
-
-    #[test]
-    fn a_regular_expression_gives_up_on_so_many_texts() {
-        let pattern = JavaPattern::parse("(a|aa)+b\\1|ab$").expect("a pattern");
-        let hard = "a".repeat(200);
-        let texts = StringArray::from(vec!["ab", &hard, "ab", &hard, "ab"]);
-        let answers: Vec<Option<bool>> = found(&pattern, &texts, 2).iter().collect();
-        assert_eq!(answers, [Some(true), None, Some(true), None, None]);
+        let work = Work::of(30, 0);
+        assert_eq!(is_match("aabc", &steps, &work), Some(true));
+        assert_eq!(is_match(&"a".repeat(30), &steps, &work), None);
+        assert_eq!(is_match("aabc", &steps, &work), None);
+        assert_eq!((work.left(), work.unanswered()), ((0, 0), 2));
     }
 }

@@ -12,8 +12,8 @@ use arrow_schema::DataType as ArrowType;
 use stream_spec::filter::expr::Literal;
 
 use super::compare;
-use super::compile::Kernel;
 use super::error::FilterError;
+use super::node::Kernel;
 use super::values::{Values, booleans, choose};
 
 /// One element of the type.
@@ -40,30 +40,6 @@ pub(super) fn literal(literal: &Literal, ty: &ArrowType) -> Result<ArrayRef, Fil
 
 fn one<T: ArrowPrimitiveType>(value: T::Native, ty: &ArrowType) -> ArrayRef {
     Arc::new(PrimitiveArray::<T>::from_value(value, 1).with_data_type(ty.clone()))
-}
-
-pub(super) fn and() -> Kernel {
-    Box::new(|operands, rows| join(operands, rows, boolean::and_kleene))
-}
-
-pub(super) fn or() -> Kernel {
-    Box::new(|operands, rows| join(operands, rows, boolean::or_kleene))
-}
-
-type Connective = fn(&BooleanArray, &BooleanArray) -> Result<BooleanArray, arrow_schema::ArrowError>;
-
-fn join(operands: &[Values], rows: usize, connective: Connective) -> Result<ArrayRef, FilterError> {
-    let mut joined: Option<BooleanArray> = None;
-    for operand in operands {
-        let operand = operand.per_row(rows)?;
-        let operand = booleans(&operand)?;
-        joined = Some(match joined {
-            None => operand.clone(),
-            Some(joined) => connective(&joined, operand)?,
-        });
-    }
-    let joined = joined.ok_or_else(|| FilterError::mismatch("operands of AND or OR", "none"))?;
-    Ok(Arc::new(joined))
 }
 
 pub(super) fn not() -> Kernel {

@@ -8,10 +8,10 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BooleanArray};
 
 use super::compare;
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::limits::SET_TEXTS_MIN;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Values, booleans, strings};
 
 /// The operand first, then the members.

@@ -8,27 +8,31 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, ListArray, StructArray};
 use arrow_schema::Field;
 
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::structs;
 
 pub(super) fn field(name: &str) -> Kernel {
     let name = name.to_owned();
     Box::new(move |operands, _| {
         let [parent] = exactly(operands)?;
-        let parent = parent.array();
-        let Some(list) = parent.as_list_opt::<i32>() else {
-            return field_of(structs(parent)?, &name);
-        };
-        let elements = field_of(structs(list.values())?, &name)?;
-        let element = Arc::new(Field::new("element", elements.data_type().clone(), true));
-        let list = ListArray::try_new(element, list.offsets().clone(), elements, list.nulls().cloned())?;
-        Ok(Arc::new(list))
+        field_of(parent.array(), &name)
     })
 }
 
-fn field_of(parent: &StructArray, name: &str) -> Result<ArrayRef, FilterError> {
+/// The field of structs, or of the structs in arrays.
+pub(super) fn field_of(parent: &ArrayRef, name: &str) -> Result<ArrayRef, FilterError> {
+    let Some(list) = parent.as_list_opt::<i32>() else {
+        return field_of_struct(structs(parent)?, name);
+    };
+    let elements = field_of_struct(structs(list.values())?, name)?;
+    let element = Arc::new(Field::new("element", elements.data_type().clone(), true));
+    let list = ListArray::try_new(element, list.offsets().clone(), elements, list.nulls().cloned())?;
+    Ok(Arc::new(list))
+}
+
+fn field_of_struct(parent: &StructArray, name: &str) -> Result<ArrayRef, FilterError> {
     let child = parent
         .column_by_name(name)
         .ok_or_else(|| FilterError::mismatch(format!("a field `{name}`"), parent.data_type()))?;

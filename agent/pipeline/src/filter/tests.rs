@@ -5,16 +5,19 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
-use arrow_schema::{Field as ArrowField, Schema};
+use arrow_arith::boolean::{and_kleene, or_kleene};
+use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_schema::{ArrowError, Field as ArrowField, Schema};
 use serde_json::Value;
 use stream_decode::arrow_types::arrow_field;
 use stream_decode::decoder::Decoder;
 use stream_decode::plan::Plan;
 use stream_spec::filter;
-use stream_spec::types::Field;
+use stream_spec::types::{DataType, Field};
 
 use super::Predicate;
+use super::limits::RLIKE_STEPS_MAX;
+use super::work::Work;
 
 const CORPUS: &str = include_str!("../../tests/data/filter.jsonl");
 
@@ -86,13 +89,109 @@ fn answers(corpus: &Corpus, text: &str) -> Result<String, String> {
     let predicate = Predicate::compile(&checked, &corpus.batch.schema()).map_err(|error| format!("NOT COMPILED: {error}"))?;
     let kept = predicate
         .evaluate(&corpus.batch)
-        .map_err(|error| format!("NOT EVALUATED: {error}"))?;
+        .map_err(|error| format!("NOT EVALUATED: {error}"))?
+        .kept;
     let letter = |row: usize| match kept.is_valid(row).then(|| kept.value(row)) {
         Some(true) => 't',
         Some(false) => 'f',
         None => 'n',
     };
     Ok((0..kept.len()).map(letter).collect())
+}
+
+/// One text column of such rows.
+fn texts(rows: impl Iterator<Item = String>) -> (Vec<Field>, RecordBatch) {
+    let columns = vec![Field::new("key", DataType::String)];
+    let schema = Schema::new(columns.iter().map(arrow_field).collect::<Vec<_>>());
+    let texts: ArrayRef = Arc::new(rows.map(Some).collect::<StringArray>());
+    (columns, RecordBatch::try_new(Arc::new(schema), vec![texts]).expect("a batch"))
+}
+
+fn compiled(text: &str, columns: &[Field], batch: &RecordBatch) -> Predicate {
+    let checked = filter::check(text, columns).expect("checked");
+    Predicate::compile(&checked, &batch.schema()).expect("compiled")
+}
+
+#[test]
+fn all_patterns_of_a_filter_and_all_texts_of_a_batch_share_a_bounded_work() {
+    let hopeless = "a".repeat(60);
+    let (columns, batch) = texts((0..10_000).map(|row| if row == 0 { "b".to_owned() } else { hopeless.clone() }));
+    let catastrophic = r"key RLIKE r'^b|(a|aa)+c\1'";
+    for (text, unanswered) in [
+        (catastrophic.to_owned(), 9_999),
+        (format!("{catastrophic} OR {catastrophic}"), 19_999),
+    ] {
+        let predicate = compiled(&text, &columns, &batch);
+        let work = Work::of(0, 12_000_000);
+        let said = predicate.evaluate_within(&batch, &work).expect("evaluated");
+        assert_eq!(work.left().1, 0, "it would take more");
+        assert!(said.kept.is_valid(0) && said.kept.value(0));
+        assert_eq!(said.unanswered, unanswered, "of {text}");
+    }
+    // What an ordinary pattern takes, on either way of matching, is far from it.
+    let (columns, batch) = texts((0..10_000).map(|row| format!("user-{row}@example.org is at the café")));
+    for text in [r"key RLIKE r'\w+@[a-z]+\.org'", r"key RLIKE r'(?!root)(\w+)-\d+.*\bat\b.*é$'"] {
+        let (predicate, work) = (compiled(text, &columns, &batch), Work::new());
+        let said = predicate.evaluate_within(&batch, &work).expect("evaluated");
+        assert_eq!((said.kept.true_count(), said.unanswered), (10_000, 0), "{text}");
+        assert!(work.left().1 > RLIKE_STEPS_MAX / 10 * 9, "{text} left {:?}", work.left());
+    }
+}
+
+#[test]
+fn what_the_left_side_has_decided_is_not_asked_of_the_right() {
+    let (columns, batch) = texts((0..1000).map(|row| row.to_string()));
+    let steps = |text: &str| {
+        let (predicate, work) = (compiled(text, &columns, &batch), Work::new());
+        let said = predicate.evaluate_within(&batch, &work).expect("evaluated");
+        (said.kept.true_count(), RLIKE_STEPS_MAX - work.left().1)
+    };
+    // A short text takes one step of a regular pattern: the steps are the rows that were asked of.
+    for (text, expected) in [
+        ("key RLIKE '9'", (271, 1000)),
+        ("length(key) > 9 AND key RLIKE '9'", (0, 0)),
+        ("length(key) < 9 OR key RLIKE '9'", (1000, 0)),
+        ("key = '999' AND key RLIKE '9'", (1, 1)),
+        ("length(key) = 2 AND key RLIKE '9' AND key RLIKE '8'", (2, 90 + 18)),
+        ("length(key) != 2 OR key RLIKE '9' OR key RLIKE '8'", (910 + 34, 90 + 90)),
+        ("length(key) = 3 AND key RLIKE '9'", (252, 1000)),
+        ("nullif(key, '7') IS NULL AND key RLIKE '7'", (1, 1)),
+        ("nullif(key, '7') < '0' AND key RLIKE '9'", (0, 1)),
+        ("nullif(key, '7') >= '0' OR key RLIKE '7'", (1000, 1)),
+    ] {
+        assert_eq!(steps(text), expected, "{text}");
+    }
+}
+
+type Join = fn(&BooleanArray, &BooleanArray) -> Result<BooleanArray, ArrowError>;
+
+#[test]
+fn narrowed_or_not_every_row_has_the_answer_of_all_operands() {
+    let all = [Some(true), Some(false), None];
+    // Each of the combinations once, beside so many rows that one value decides.
+    for decided in [true, false] {
+        let mut operands: [Vec<Option<bool>>; 3] = std::array::from_fn(|_| vec![Some(decided); 500]);
+        for combination in 0..27 {
+            for (place, operand) in operands.iter_mut().enumerate() {
+                operand.insert(
+                    combination * 17,
+                    all[combination / 3_usize.pow(u32::try_from(place).expect("small")) % 3],
+                );
+            }
+        }
+        let columns: Vec<Field> = ["a", "b", "c"].map(|name| Field::new(name, DataType::Boolean)).into();
+        let [a, b, c] = operands.map(BooleanArray::from);
+        let fields: Vec<ArrowField> = columns.iter().map(arrow_field).collect();
+        let arrays: Vec<ArrayRef> = [&a, &b, &c].map(|operand| Arc::new(operand.clone()) as ArrayRef).into();
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("a batch");
+        let joins: [(&str, Join); 2] = [("AND", and_kleene), ("OR", or_kleene)];
+        for (word, join) in joins {
+            let predicate = compiled(&format!("a {word} b {word} c"), &columns, &batch);
+            let said = predicate.evaluate(&batch).expect("evaluated").kept;
+            let expected = join(&join(&a, &b).expect("joined"), &c).expect("joined");
+            assert!(said.iter().eq(expected.iter()), "{word} beside {decided}");
+        }
+    }
 }
 
 fn agrees(spark: char, ours: char, may_keep: bool) -> bool {

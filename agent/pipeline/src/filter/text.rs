@@ -10,10 +10,10 @@ use arrow_array::types::Int32Type;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType as ArrowType;
 
-use super::compile::Kernel;
 use super::error::FilterError;
 use super::limits::RESULT_BYTES_MAX;
 use super::logic::exactly;
+use super::node::Kernel;
 use super::values::{Numbers, Texts, Values, binaries, ints, strings};
 
 /// Makes a text of each row's text: `write` appends it.

@@ -16,6 +16,15 @@ use stream_spec::stream::{DirectSchemas, SourceConfig};
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::filter::Predicate;
+use crate::status::{self, PipelineCondition};
+
+/// Columns with the rows that are kept of them.
+pub(crate) struct Kept {
+    pub(crate) columns: Vec<(FieldRef, ArrayRef)>,
+    pub(crate) rows: usize,
+    /// How often the filter gave up on a text.
+    pub(crate) unanswered: u64,
+}
 
 /// A stream's filter, ready for its batches.
 pub(crate) struct RecordFilter {
@@ -53,26 +62,27 @@ impl RecordFilter {
         &self.schema
     }
 
-    /// The columns with the rows that are kept, and how many those are.
-    pub(crate) fn keep(
-        &self,
-        columns: Vec<(FieldRef, ArrayRef)>,
-        rows: usize,
-    ) -> Result<(Vec<(FieldRef, ArrayRef)>, usize), PipelineError> {
-        let kept = self
+    /// The columns with the rows that are kept.
+    pub(crate) fn keep(&self, columns: Vec<(FieldRef, ArrayRef)>, rows: usize) -> Result<Kept, PipelineError> {
+        let answers = self
             .predicate
             .evaluate(&self.readable(&columns)?)
             .map_err(|error| internal(&error))?;
-        let count = kept.true_count();
+        let unanswered = answers.unanswered;
+        let count = answers.kept.true_count();
         if count == rows {
-            return Ok((columns, rows));
+            return Ok(Kept { columns, rows, unanswered });
         }
-        let filter = FilterBuilder::new(&kept).optimize().build();
+        let filter = FilterBuilder::new(&answers.kept).optimize().build();
         let columns = columns.into_iter().map(|(field, array)| {
             let array = filter.filter(&array).map_err(|error| internal(&error))?;
             Ok((field, array))
         });
-        Ok((columns.collect::<Result<_, PipelineError>>()?, count))
+        Ok(Kept {
+            columns: columns.collect::<Result<_, PipelineError>>()?,
+            rows: count,
+            unanswered,
+        })
     }
 
     /// What the filter reads, in the order in which it was compiled.
@@ -85,6 +95,17 @@ impl RecordFilter {
         let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
         RecordBatch::try_new(self.schema.clone(), arrays).map_err(|error| internal(&error))
     }
+}
+
+/// What is said where the filter gave up on texts of a commit's records.
+pub(crate) fn condition(unanswered: u64) -> Option<PipelineCondition> {
+    let message = format!(
+        "`record_type_filter` gave up on {unanswered} texts of the last commit: its LIKE or RLIKE took too much work on them, and is null there, \
+         which keeps a record only where the rest of the filter does; write a pattern that goes back less, for one without references \
+         back, or without a repetition inside a repetition, in a new stream"
+    );
+    let sentences = (unanswered > 0).then_some(message);
+    status::condition(status::condition::FILTER_ANSWERED, "TooMuchWork", sentences)
 }
 
 fn internal(error: &dyn std::fmt::Display) -> PipelineError {
@@ -150,6 +171,25 @@ mod tests {
         assert_eq!((ready.filtered, ready.positions), (5, Positions::from([(partition(0), led(5))])));
         let all = made("value IS NULL OR kafka_offset >= 0").await;
         assert_eq!((all.filtered, all.rows.iter().map(RecordBatch::num_rows).sum::<usize>()), (0, 5));
+    }
+
+    #[tokio::test]
+    async fn texts_that_a_filter_gives_up_on_are_counted_and_said() {
+        let cluster = Cluster::new(1);
+        let hopeless = "a".repeat(60);
+        for name in ["ba", &hopeless, "aab"] {
+            cluster.send(0, None, Some(&format!(r#"{{"id": 1, "name": "{name}"}}"#)));
+        }
+        let mut source = cluster.attach(&[0]).await;
+        let batch = read(&mut source, 3).await;
+        source.close().await;
+        let mut maker = RowMaker::compile(&filtered(r"value.name RLIKE r'^(a|aa)+b\1|^ba'")).expect("compiles");
+        let ready = maker.make(batch).expect("rows");
+        assert_eq!((ready.filtered, ready.unanswered), (2, 1));
+        let said = super::condition(ready.unanswered).expect("said");
+        assert_eq!((said.condition_type, said.reason.as_str()), ("FilterAnswered", "TooMuchWork"));
+        assert!(said.message.contains("gave up on 1 texts"), "{}", said.message);
+        assert_eq!(super::condition(0), None);
     }
 
     #[test]

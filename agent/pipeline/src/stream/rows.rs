@@ -59,6 +59,8 @@ pub(crate) struct ReadyBatch {
     pub(crate) malformed: u64,
     /// Records that the filter did not keep.
     pub(crate) filtered: u64,
+    /// How often the filter gave up on a text because matching it took too much work.
+    pub(crate) unanswered: u64,
     /// The records of the batch that have no rows yet.
     pub(crate) rest: Option<Rest>,
 }
@@ -115,6 +117,7 @@ impl RowMaker {
             taken_until: batch.taken_until,
             malformed: 0,
             filtered: 0,
+            unanswered: 0,
             rest: None,
         };
         let (mut bytes, mut last) = (0, LastMessages::new());
@@ -157,8 +160,10 @@ impl RowMaker {
         portion.done += taken;
         let mut rows = taken;
         if let Some(filter) = &self.filter {
-            (columns, rows) = filter.keep(columns, taken)?;
+            let kept = filter.keep(columns, taken)?;
+            (columns, rows) = (kept.columns, kept.rows);
             ready.filtered += (taken - rows) as u64;
+            ready.unanswered += kept.unanswered;
         }
         if rows == 0 {
             return Ok(0);

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::board::Board;
+use super::record_filter;
 use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
 use super::waiting::Waiting;
@@ -263,6 +264,8 @@ impl Session<'_> {
             self.commit_took = landed.took;
             self.stalls.note_progress(&landed.positions);
             self.show_complaints();
+            self.board
+                .set_condition(condition::FILTER_ANSWERED, record_filter::condition(landed.unanswered));
         }
     }
 

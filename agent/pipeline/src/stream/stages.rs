@@ -24,6 +24,8 @@ pub(crate) struct Landed {
     pub(crate) malformed: u64,
     /// Records that the filter did not keep.
     pub(crate) filtered: u64,
+    /// How often the filter gave up on a text.
+    pub(crate) unanswered: u64,
     /// Since the last of its records was taken.
     pub(crate) took: Duration,
 }
@@ -190,6 +192,7 @@ async fn append(
             rows,
             malformed: ready.malformed,
             filtered: ready.filtered,
+            unanswered: ready.unanswered,
             took: ready.taken_until.elapsed(),
         })),
         Err(error) => too_large(error, &origins),

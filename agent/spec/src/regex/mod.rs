@@ -14,6 +14,7 @@ mod text;
 mod translate;
 mod tree;
 mod unicode;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,8 @@ use self::machine::Machine;
 use self::program::Program;
 use self::translate::{Translation, translate};
 use self::tree::Pattern;
+pub use self::work::Work;
+use crate::limits::PATTERN_TEXT_BYTES_PER_STEP;
 
 /// A pattern that was read. Two are equal when their texts are.
 #[derive(Clone, Debug)]
@@ -83,11 +86,17 @@ impl JavaPattern {
 
     /// Whether a part of the text matches, as `Matcher.find` and Spark's RLIKE have it.
     pub fn is_found_in(&self, text: &str) -> Result<bool, TooMuchWork> {
+        self.find_within(text, &mut Work::without_end())
+    }
+
+    /// [`Self::is_found_in`] for one of many texts, which share their work. Once it is used up there is no answer for any.
+    pub fn find_within(&self, text: &str, work: &mut Work) -> Result<bool, TooMuchWork> {
         let compiled = &self.compiled;
         let fast = compiled.find.get_or_init(|| translate(&compiled.pattern, false));
+        work.spend(1 + (text.len() / PATTERN_TEXT_BYTES_PER_STEP) as u64)?;
         match fast.as_ref().and_then(|fast| fast.is_match(text)) {
             Some(found) => Ok(found),
-            None => self.slow_find(text),
+            None => self.slow_find(text, work),
         }
     }
 
@@ -101,14 +110,20 @@ impl JavaPattern {
         }
     }
 
-    fn slow_find(&self, text: &str) -> Result<bool, TooMuchWork> {
+    fn slow_find(&self, text: &str, work: &mut Work) -> Result<bool, TooMuchWork> {
         let units: Vec<u16> = text.encode_utf16().collect();
-        Machine::new(&self.compiled.program, &units).finds()
+        work.of_text(units.len(), |steps| {
+            let mut machine = Machine::new(&self.compiled.program, &units, steps);
+            (machine.finds(), machine.left())
+        })
     }
 
     fn slow_match(&self, text: &str) -> Result<bool, TooMuchWork> {
         let units: Vec<u16> = text.encode_utf16().collect();
-        Machine::new(&self.compiled.program, &units).matches_whole()
+        Work::without_end().of_text(units.len(), |steps| {
+            let mut machine = Machine::new(&self.compiled.program, &units, steps);
+            (machine.matches_whole(), machine.left())
+        })
     }
 }
 

@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::text::{Bases, Text, holds};
 use super::tree::Assertion;
-use super::{JavaPattern, PatternProblem, TooMuchWork};
-use crate::limits::PATTERN_TRANSLATED_BYTES_MAX;
+use super::{JavaPattern, PatternProblem, TooMuchWork, Work};
+use crate::limits::{PATTERN_TRANSLATED_BYTES_MAX, PATTERN_WORK_MAX};
 
 #[derive(Deserialize)]
 struct Answer {
@@ -60,7 +60,13 @@ impl Tally {
         for (subject, (find, matches)) in answer.subjects.iter().zip(expected) {
             self.pairs += 1;
             self.one(&pattern, subject, "find", find, pattern.is_found_in(subject));
-            self.one(&pattern, subject, "find, step by step", find, pattern.slow_find(subject));
+            self.one(
+                &pattern,
+                subject,
+                "find, step by step",
+                find,
+                pattern.slow_find(subject, &mut Work::without_end()),
+            );
             self.one(&pattern, subject, "matches", matches, pattern.matches_whole(subject));
             self.one(&pattern, subject, "matches, step by step", matches, pattern.slow_match(subject));
         }
@@ -156,6 +162,44 @@ fn matching_without_end_is_cut_off_and_regular_patterns_never_are() {
         JavaPattern::parse("(?:(a)|b)*\\1c").expect("read").is_found_in(&text),
         Err(TooMuchWork)
     );
+}
+
+#[test]
+fn many_texts_share_their_work_whatever_comes_of_each() {
+    let hopeless = "a".repeat(60);
+    let backtracking = JavaPattern::parse("(a|aa)+b\\1").expect("read");
+    let given = 3 * PATTERN_WORK_MAX;
+    let mut work = Work::of(given);
+    let (mut before, mut begun) = (given, 0);
+    for _ in 0..10_000 {
+        assert_eq!(backtracking.find_within(&hopeless, &mut work), Err(TooMuchWork));
+        begun += u32::from(work.left() < before);
+        before = work.left();
+    }
+    // The third text has not all of its own bound, and no other has anything.
+    assert_eq!((begun, work.left()), (3, 0));
+    assert_eq!(
+        backtracking.find_within("aabaa", &mut work),
+        Err(TooMuchWork),
+        "nor one that is easy"
+    );
+
+    // What is not hopeless costs little, on both ways.
+    let mut work = Work::of(10_000 * 100);
+    let regular = JavaPattern::parse("(a|aa)+b").expect("read");
+    for pattern in [&regular, &backtracking] {
+        for _ in 0..10_000 {
+            assert_eq!(pattern.find_within("xaabaa", &mut work), Ok(true));
+        }
+    }
+    assert!(work.left() > 0);
+    // A match that is given steps takes no more of them, even where one step is many.
+    let stars = JavaPattern::parse("(?=x)a*+b|a*+(?<=q)").expect("read");
+    let mut work = Work::of(1000);
+    for _ in 0..3 {
+        assert_eq!(stars.find_within(&"a".repeat(5000), &mut work), Err(TooMuchWork));
+        assert_eq!(work.left(), 0);
+    }
 }
 
 #[test]

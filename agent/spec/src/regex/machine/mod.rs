@@ -13,7 +13,7 @@ use super::program::{Loop, Program, Step};
 use super::text::{Bases, Text, holds};
 use super::tree::{Behind, Fold};
 use super::unicode::tables;
-use crate::limits::{PATTERN_STACK_MAX, PATTERN_WORK_MAX, PATTERN_WORK_PER_UNIT};
+use crate::limits::PATTERN_STACK_MAX;
 
 /// Where a group is.
 type Span = Option<(usize, usize)>;
@@ -94,9 +94,8 @@ enum Outcome {
 }
 
 impl<'a> Machine<'a> {
-    /// A machine at the begin of a text.
-    pub(super) fn new(program: &'a Program, units: &'a [u16]) -> Self {
-        let length = u64::try_from(units.len()).unwrap_or(u64::MAX);
+    /// A machine at the begin of a text, which may take so many steps.
+    pub(super) fn new(program: &'a Program, units: &'a [u16], steps: u64) -> Self {
         Self {
             program,
             text: Text(units),
@@ -105,18 +104,30 @@ impl<'a> Machine<'a> {
             slots: vec![0; program.slots],
             groups: vec![None; program.groups],
             failed: vec![HashSet::new(); program.failed_sets],
-            work: length.saturating_mul(PATTERN_WORK_PER_UNIT).saturating_add(PATTERN_WORK_MAX),
+            work: steps,
         }
     }
 
+    /// Steps that were not taken.
+    pub(super) fn left(&self) -> u64 {
+        self.work
+    }
+
+    /// Takes steps, or what is left of them: work that was begun is work done.
+    fn spend(&mut self, steps: u64) -> Result<(), TooMuchWork> {
+        let left = self.work.checked_sub(steps);
+        self.work = left.unwrap_or(0);
+        left.map(|_| ()).ok_or(TooMuchWork)
+    }
+
     /// Whether the whole text matches.
-    pub(super) fn matches_whole(mut self) -> Result<bool, TooMuchWork> {
+    pub(super) fn matches_whole(&mut self) -> Result<bool, TooMuchWork> {
         let length = self.text.0.len();
         Ok(self.run(0, 0, Some(length))?.is_some())
     }
 
     /// Whether a match is somewhere in the text. What a failed try left in groups is seen by the next, as in Java.
-    pub(super) fn finds(mut self) -> Result<bool, TooMuchWork> {
+    pub(super) fn finds(&mut self) -> Result<bool, TooMuchWork> {
         let mut at = 0;
         loop {
             if self.run(0, at, None)?.is_some() {
@@ -134,7 +145,7 @@ impl<'a> Machine<'a> {
         let base = self.stack.len();
         let mut outcome = Outcome::Go(step, at);
         loop {
-            self.work = self.work.checked_sub(1).ok_or(TooMuchWork)?;
+            self.spend(1)?;
             if self.stack.len() > PATTERN_STACK_MAX {
                 return Err(TooMuchWork);
             }
@@ -170,7 +181,8 @@ impl<'a> Machine<'a> {
             },
             Step::Assertion(assertion) => {
                 let holds = holds(self.text, *assertion, at, &mut self.bases);
-                self.work = self.work.checked_sub(self.bases.take_looked_at()).ok_or(TooMuchWork)?;
+                let looked_at = self.bases.take_looked_at();
+                self.spend(looked_at)?;
                 if holds { Outcome::Go(next, at) } else { Outcome::Fail }
             }
             Step::LineEnding => self.line_ending(next, at),

@@ -31,7 +31,7 @@ impl Machine<'_> {
                 settled = place;
             }
         }
-        self.work = self.work.checked_sub(u64::from(count)).ok_or(TooMuchWork)?;
+        self.spend(u64::from(count))?;
         if count < times.min {
             return Ok(Outcome::Fail);
         }
