@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent_control::connections::{ConnectionChanges, StoreResolver};
-use agent_control::governance::LocalAdminOnly;
+use agent_control::governance::GrantAuthorizer;
 use agent_control::http;
 use agent_control::reconcile::backoff::Backoff;
 use agent_control::reconcile::pipeline_engine::LocalEngine;
@@ -96,12 +96,13 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         backoff: Backoff::default(),
     };
     let reconciler = Reconciler::start(store.clone(), engine.clone(), settings);
+    let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
     let services = Services::new(ServicesSettings {
         store,
         engine,
         reconciler: reconciler.handle(),
         connection_changes,
-        authorizer: Arc::new(LocalAdminOnly),
+        authorizer,
         trash_retention: config.trash_retention,
         version: env!("CARGO_PKG_VERSION"),
         stopping: stopping.clone(),

@@ -43,6 +43,10 @@ pub(crate) const CALL_WAIT_MAX: Duration = Duration::from_secs(30);
 /// Items of a page if the caller does not say.
 pub(crate) const PAGE_SIZE_DEFAULT: usize = 100;
 
+/// Former streams whose readers are remembered, so that they are told that a stream is gone and not that they may not see it.
+/// The newest are kept: a plan that was made before comes within days.
+pub(crate) const FORMER_STREAMS_MAX: usize = 10_000;
+
 /// Most items of a page.
 pub(crate) const PAGE_SIZE_MAX: usize = 1_000;
 

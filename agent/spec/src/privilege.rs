@@ -80,6 +80,11 @@ macro_rules! securable_types {
                 Self::ALL.iter().copied().find(|known| known.name() == name)
             }
 
+            /// As it is written in sentences.
+            pub fn noun(self) -> String {
+                self.name().replace('_', " ")
+            }
+
             /// What can be granted on it. What is granted on a catalog or schema holds for everything in it.
             pub fn privileges(self) -> &'static [Privilege] {
                 match self { $(Self::$variant => &[$(Privilege::$privilege),*],)* }

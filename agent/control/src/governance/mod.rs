@@ -1,18 +1,27 @@
 //! Who asks, and whether they may. Every service method takes a `RequestContext` and makes one `authorize` call before
 //! it looks at anything: what a caller may not know about must not show in an error either.
+//!
+//! `calls.rs` names the calls, `rules.rs` says what each needs, `authorizer.rs` decides by what the store has.
 
+mod authorizer;
+pub mod calls;
+pub mod denial;
+mod grants;
+mod named;
 pub mod principal;
+pub mod rules;
+pub mod securable;
 
 use async_trait::async_trait;
-use stream_spec::name::{ConnectionName, CredentialName, ScopeName, StreamName, VolumeName};
 
 use crate::services::error::ServiceError;
-use crate::store::Parent;
 
+pub use authorizer::GrantAuthorizer;
 pub use principal::Principal;
-use privilege::SecurableType;
+use privilege::{Privilege, SecurableType};
 /// What can be granted, and on what: the provider's plan reads the same words.
 pub use stream_spec::privilege;
+pub use securable::{Action, Securable, SecurableKind};
 
 /// Who makes a call, and what to call it in logs.
 #[derive(Clone, Debug)]
@@ -23,58 +32,15 @@ pub struct RequestContext {
     pub request_id: String,
 }
 
-/// What someone wants to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Make one.
-    Create,
-    /// See one.
-    Read,
-    /// See which there are.
-    List,
-    /// Change what it is.
-    Update,
-    /// Change how it runs, or repair it.
-    Operate,
-    /// Take it away.
-    Delete,
-    /// Ask what would come of a declaration.
-    Check,
-    /// Try whether it works.
-    Test,
-    /// Say who may do what with it.
-    Grant,
-}
-
-/// What they want to do it to.
+/// One item of a list that is to be filtered.
 #[derive(Clone, Copy, Debug)]
-pub enum Securable<'a> {
-    /// The agent itself.
-    Agent,
-    /// One stream.
-    Stream(&'a StreamName),
-    /// The streams of a catalog or schema.
-    Streams(&'a Parent),
-    /// One connection.
-    Connection(&'a ConnectionName),
-    /// All connections.
-    Connections,
-    /// One service credential.
-    Credential(&'a CredentialName),
-    /// All service credentials.
-    Credentials,
-    /// One secret scope. `Update` writes and deletes secrets in it, `Read` lists their names: no call returns a value.
-    SecretScope(&'a ScopeName),
-    /// All secret scopes.
-    SecretScopes,
-    /// One volume.
-    Volume(&'a VolumeName),
-    /// The volumes of a catalog or schema.
-    Volumes(&'a Parent),
-    /// The grants on something.
-    Grants(SecurableType, &'a str),
-    /// The tokens of one principal.
-    Tokens(&'a str),
+pub struct Listed<'a> {
+    /// What privileges on it are granted on; for a stream its table.
+    pub securable_type: SecurableType,
+    /// The name of that.
+    pub name: &'a str,
+    /// Who owns it, where the list says so; `None` has it looked up.
+    pub owner: Option<&'a str>,
 }
 
 /// Decides who may do what.
@@ -82,38 +48,16 @@ pub enum Securable<'a> {
 pub trait Authorizer: Send + Sync + 'static {
     /// `Ok` if the caller may; `ServiceError::PermissionDenied` if not, the same whether the securable exists or not.
     async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<(), ServiceError>;
-}
 
-/// Lets the local admin do everything and everybody else nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct LocalAdminOnly;
+    /// Which of these, all of one kind, a principal may read, in their order.
+    async fn readable(&self, principal: &Principal, kind: SecurableKind, listed: &[Listed<'_>]) -> Result<Vec<bool>, ServiceError>;
 
-#[async_trait]
-impl Authorizer for LocalAdminOnly {
-    async fn authorize(&self, context: &RequestContext, action: Action, _securable: Securable<'_>) -> Result<(), ServiceError> {
-        if context.principal == Principal::local_admin() {
-            return Ok(());
-        }
-        Err(ServiceError::PermissionDenied {
-            principal: context.principal.name().to_owned(),
-            action,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn only_the_local_admin_may_do_anything() {
-        for (name, allowed) in [("local-admin", true), ("somebody", false), ("", false)] {
-            let context = RequestContext {
-                principal: Principal::new(name, Default::default()),
-                request_id: "r".into(),
-            };
-            let answer = LocalAdminOnly.authorize(&context, Action::Read, Securable::Agent).await;
-            assert_eq!(answer.is_ok(), allowed, "{name}");
-        }
-    }
+    /// Whether a principal has this privilege on something, be it as its owner or as an admin.
+    async fn holds(
+        &self,
+        principal: &Principal,
+        privilege: Privilege,
+        securable_type: SecurableType,
+        name: &str,
+    ) -> Result<bool, ServiceError>;
 }

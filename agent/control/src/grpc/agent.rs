@@ -4,6 +4,7 @@ use featurestore_proto::v1;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{context, serve};
+use crate::governance::calls::Call;
 use crate::services::agent::AgentService;
 
 pub(super) struct AgentOverGrpc(pub(super) AgentService);
@@ -12,7 +13,7 @@ pub(super) struct AgentOverGrpc(pub(super) AgentService);
 impl v1::agent_service_server::AgentService for AgentOverGrpc {
     async fn get_agent(&self, request: Request<v1::GetAgentRequest>) -> Result<Response<v1::GetAgentResponse>, Status> {
         let context = context(&request);
-        serve("GetAgent", &context, async {
+        serve(Call::GetAgent, &context, async {
             let agent = self.0.get(&context).await?;
             Ok(v1::GetAgentResponse {
                 version: agent.version.to_owned(),

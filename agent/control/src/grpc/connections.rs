@@ -7,6 +7,7 @@ use stream_spec::violation::Violation;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{answers, context, missing, requests, serve};
+use crate::governance::calls::Call;
 use crate::services::connections::{ConnectionChange, ConnectionService, ConnectionToDelete, DeclaredConnection};
 use crate::services::error::ServiceError;
 
@@ -97,7 +98,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
     ) -> Result<Response<v1::CreateConnectionResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("CreateConnection", &context, async {
+        serve(Call::CreateConnection, &context, async {
             let connection = declared(&requests::required("connection", message.connection)?).map_err(ServiceError::Invalid)?;
             let record = self.0.create(&context, connection, &message.request_id).await?;
             Ok(v1::CreateConnectionResponse {
@@ -109,7 +110,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
 
     async fn get_connection(&self, request: Request<v1::GetConnectionRequest>) -> Result<Response<v1::GetConnectionResponse>, Status> {
         let context = context(&request);
-        serve("GetConnection", &context, async {
+        serve(Call::GetConnection, &context, async {
             let record = self.0.get(&context, &requests::connection_name(&request.get_ref().name)?).await?;
             Ok(v1::GetConnectionResponse {
                 connection: Some(answers::connection(&record)),
@@ -124,7 +125,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
     ) -> Result<Response<v1::ListConnectionsResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("ListConnections", &context, async {
+        serve(Call::ListConnections, &context, async {
             let page = self
                 .0
                 .list(&context, &requests::page(message.page_size, message.page_token))
@@ -143,7 +144,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
     ) -> Result<Response<v1::UpdateConnectionResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("UpdateConnection", &context, async {
+        serve(Call::UpdateConnection, &context, async {
             let wanted = requests::required("connection", message.connection)?;
             let paths = requests::required("update_mask", message.update_mask)?.paths;
             let change = ConnectionChange {
@@ -166,7 +167,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
     ) -> Result<Response<v1::DeleteConnectionResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("DeleteConnection", &context, async {
+        serve(Call::DeleteConnection, &context, async {
             let request = ConnectionToDelete {
                 name: requests::connection_name(&message.name)?,
                 even_if_used: message.force,
@@ -184,7 +185,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
     ) -> Result<Response<v1::CheckConnectionResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("CheckConnection", &context, async {
+        serve(Call::CheckConnection, &context, async {
             let as_messages = |violations: &[Violation]| violations.iter().map(violation_from_spec).collect();
             match declared(&requests::required("connection", message.connection)?) {
                 Ok(connection) => {

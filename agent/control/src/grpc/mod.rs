@@ -15,6 +15,7 @@ use tonic::Request;
 use tonic::service::Routes;
 use uuid::Uuid;
 
+use crate::governance::calls::Call;
 use crate::governance::{Principal, RequestContext};
 use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHARS_MAX};
 use crate::services::Services;
@@ -62,12 +63,17 @@ fn context<T>(request: &Request<T>) -> RequestContext {
 
 /// Runs a call in a span that names it, and turns its error into a status.
 async fn serve<T>(
-    call: &'static str,
+    call: Call,
     context: &RequestContext,
     work: impl Future<Output = Result<T, crate::services::error::ServiceError>>,
 ) -> Result<tonic::Response<T>, tonic::Status> {
     use tracing::Instrument;
-    let span = tracing::info_span!("call", call, request_id = context.request_id, principal = context.principal.name());
+    let span = tracing::info_span!(
+        "call",
+        call = call.name(),
+        request_id = context.request_id,
+        principal = context.principal.name()
+    );
     async {
         match work.await {
             Ok(answer) => Ok(tonic::Response::new(answer)),

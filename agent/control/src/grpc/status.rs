@@ -35,7 +35,10 @@ pub(super) fn of(error: &ServiceError) -> Status {
         ServiceError::NotFound { .. } => Status::not_found(message),
         ServiceError::AlreadyExists { .. } => Status::already_exists(message),
         ServiceError::Conflict { .. } | ServiceError::AnotherLife { .. } => Status::aborted(message),
-        ServiceError::PermissionDenied { .. } => Status::permission_denied(message),
+        ServiceError::PermissionDenied(denial) => {
+            let violation = Violation::new("principal", &denial.principal, message.clone(), denial.remedy());
+            detailed(Code::PermissionDenied, message, &[violation])
+        }
         ServiceError::TableUnavailable(_) => {
             tracing::warn!(%error, "call failed");
             let retry_after = prost_types::Duration::try_from(RETRY_ADVICE).ok();

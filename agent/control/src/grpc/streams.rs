@@ -7,6 +7,7 @@ use stream_spec::stream::StreamOperations;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{answers, context, requests, serve};
+use crate::governance::calls::Call;
 use crate::limits::PAGE_BYTES_MAX;
 use crate::services::error::ServiceError;
 use crate::services::streams::{NewStream, OperationsChange, StreamChange, StreamService, StreamToCheck, StreamToDelete, StreamToRestart};
@@ -27,7 +28,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn create_stream(&self, request: Request<v1::CreateStreamRequest>) -> Result<Response<v1::CreateStreamResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("CreateStream", &context, async {
+        serve(Call::CreateStream, &context, async {
             let new = NewStream {
                 spec: stream_to_spec(&requests::required("stream", message.stream)?).map_err(ServiceError::Invalid)?,
                 operations: initial_operations(message.operations.as_ref())?,
@@ -44,7 +45,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
 
     async fn get_stream(&self, request: Request<v1::GetStreamRequest>) -> Result<Response<v1::GetStreamResponse>, Status> {
         let context = context(&request);
-        serve("GetStream", &context, async {
+        serve(Call::GetStream, &context, async {
             let view = self.0.get(&context, &requests::stream_name(&request.get_ref().name)?).await?;
             Ok(v1::GetStreamResponse {
                 record: Some(answers::stream(&view, self.0.trash_retention())),
@@ -56,7 +57,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn list_streams(&self, request: Request<v1::ListStreamsRequest>) -> Result<Response<v1::ListStreamsResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("ListStreams", &context, async {
+        serve(Call::ListStreams, &context, async {
             let parent = requests::parent(&message.parent)?;
             let page = self
                 .0
@@ -90,7 +91,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn update_stream(&self, request: Request<v1::UpdateStreamRequest>) -> Result<Response<v1::UpdateStreamResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("UpdateStream", &context, async {
+        serve(Call::UpdateStream, &context, async {
             let stream = requests::required("stream", message.stream)?;
             let masked = requests::masked_stream(&stream, message.update_mask.as_ref())?;
             let change = StreamChange {
@@ -117,7 +118,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     ) -> Result<Response<v1::SetStreamOperationsResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("SetStreamOperations", &context, async {
+        serve(Call::SetStreamOperations, &context, async {
             let operations = requests::required("operations", message.operations)?;
             let change = OperationsChange {
                 name: requests::stream_name(&message.name)?,
@@ -137,7 +138,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn restart_stream(&self, request: Request<v1::RestartStreamRequest>) -> Result<Response<v1::RestartStreamResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("RestartStream", &context, async {
+        serve(Call::RestartStream, &context, async {
             let request = StreamToRestart {
                 name: requests::stream_name(&message.name)?,
                 generation: message.generation,
@@ -155,7 +156,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn delete_stream(&self, request: Request<v1::DeleteStreamRequest>) -> Result<Response<v1::DeleteStreamResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("DeleteStream", &context, async {
+        serve(Call::DeleteStream, &context, async {
             let request = StreamToDelete {
                 name: requests::stream_name(&message.name)?,
                 retain_table: message.retain_table,
@@ -172,7 +173,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
     async fn check_stream(&self, request: Request<v1::CheckStreamRequest>) -> Result<Response<v1::CheckStreamResponse>, Status> {
         let context = context(&request);
         let message = request.into_inner();
-        serve("CheckStream", &context, async {
+        serve(Call::CheckStream, &context, async {
             let spec = stream_to_spec(&requests::required("stream", message.stream)?);
             let operations = initial_operations(message.operations.as_ref());
             let (spec, operations) = match (spec, operations) {

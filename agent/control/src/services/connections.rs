@@ -85,7 +85,7 @@ impl ConnectionService {
         let name = connection.spec.name.clone();
         self.services
             .authorizer
-            .authorize(context, Action::Create, Securable::Connection(&name))
+            .authorize(context, Action::Create, Securable::DeclaredConnection(&connection.spec))
             .await?;
         self.refuse_what_does_not_work(&connection)?;
         let (now_ms, who) = (clock::now_ms(), context.principal.name());
@@ -229,7 +229,7 @@ impl ConnectionService {
     pub async fn check(&self, context: &RequestContext, connection: &DeclaredConnection) -> Result<CheckedConnection, ServiceError> {
         self.services
             .authorizer
-            .authorize(context, Action::Check, Securable::Connection(&connection.spec.name))
+            .authorize(context, Action::Check, Securable::DeclaredConnection(&connection.spec))
             .await?;
         let used_by = self
             .services

@@ -4,7 +4,7 @@
 use stream_spec::verdict::Finding;
 use stream_spec::violation::Violation;
 
-use crate::governance::Action;
+use crate::governance::denial::Denial;
 use crate::store::StoreError;
 
 /// Kind of thing that a name names.
@@ -89,13 +89,8 @@ pub enum ServiceError {
         name: String,
     },
     /// The caller may not do that.
-    #[error("permission denied: `{principal}` may not do that ({action:?})")]
-    PermissionDenied {
-        /// Who.
-        principal: String,
-        /// What.
-        action: Action,
-    },
+    #[error("{0}")]
+    PermissionDenied(Box<Denial>),
     /// A table cannot be looked at just now.
     #[error("the table cannot be looked at: {0}")]
     TableUnavailable(#[source] stream_pipeline::table::TableError),

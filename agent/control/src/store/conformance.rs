@@ -1,10 +1,13 @@
 //! What every store must do. An implementation calls `run_all` with a way to open it anew on what was written before.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use stream_spec::name::{ConnectionName, StreamName};
 
-use super::documents::{DocumentKind, StoredDocument};
+use super::documents::{DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
 use super::records::{ObservedStream, Presence};
-use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store};
+use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, WrittenGrants, payload};
+use crate::governance::privilege::{Privilege, SecurableType};
 use crate::state::StreamState;
 use crate::testing::definitions::{connection, declared};
 
@@ -18,6 +21,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     a_connection_in_use_stays(&store).await;
     the_first_warehouse_is_the_one(&store).await;
     documents_are_kept_by_kind_and_name(&store).await;
+    grants_are_on_what_exists_and_go_with_it(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -56,6 +60,11 @@ async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {
     assert_eq!(names("main.", None, 9).await, ["main.a%.v", "main.a.v", "main.b.v"]);
     assert_eq!(names("main.a", Some("main.a%.v"), 9).await, ["main.a.v"]);
     assert_eq!(names("", Some("main.a.v"), 1).await, ["main.b.v"]);
+    let several = ["main.b.v", "nothing", "main.a.v", "main.b.v"].map(str::to_owned);
+    assert_eq!(
+        store.documents_named(volume, &several).await.unwrap(),
+        [document("main.a.v", 1), document("main.b.v", 1)]
+    );
     let replace = async |generation, next| {
         store
             .replace_document(volume, generation, &document("main.a.v", next))
@@ -71,6 +80,79 @@ async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {
     assert_eq!(delete("main.b.v", 1).await, Replaced::Done);
     assert_eq!(delete("main.b.v", 1).await, Replaced::Missing);
     assert_eq!(store.document(volume, "main.b.v").await.unwrap(), None);
+}
+
+fn select_for(securable_type: SecurableType, name: &str, grantee: &str, privilege: Privilege) -> GrantsRecord {
+    GrantsRecord {
+        securable_type,
+        securable_name: name.into(),
+        generation: 0,
+        grants: BTreeMap::from([(grantee.into(), BTreeSet::from([privilege]))]),
+        update_time_ms: 5,
+        updated_by: "local-admin".into(),
+    }
+}
+
+async fn granted<S: Store>(store: &S, record: &GrantsRecord) -> Option<u64> {
+    let name = GrantsRecord::document_name(record.securable_type, &record.securable_name);
+    let found = store.document(DocumentKind::Grants, &name).await.unwrap();
+    found.map(|found| found.generation)
+}
+
+async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S) {
+    let on_missing = select_for(SecurableType::Connection, "no-such", "ann", Privilege::UseConnection);
+    assert_eq!(store.set_grants(0, &on_missing).await.unwrap(), WrittenGrants::SecurableMissing);
+    let missing_volume = select_for(SecurableType::Volume, "main.no.such", "ann", Privilege::ReadVolume);
+    assert_eq!(store.set_grants(0, &missing_volume).await.unwrap(), WrittenGrants::SecurableMissing);
+
+    assert!(store.insert_connection(&connection("granted")).await.unwrap());
+    let record = select_for(SecurableType::Connection, "granted", "ann", Privilege::UseConnection);
+    for (planned, expected) in [(0, Ok(1)), (1, Ok(2)), (1, Err(2)), (0, Ok(3)), (4, Err(3))] {
+        match (store.set_grants(planned, &record).await.unwrap(), expected) {
+            (WrittenGrants::Written(written), Ok(generation)) => {
+                assert_eq!(
+                    *written,
+                    GrantsRecord {
+                        generation,
+                        ..record.clone()
+                    }
+                );
+            }
+            (WrittenGrants::Conflict { found }, Err(generation)) => assert_eq!(found, generation),
+            (other, expected) => panic!("{other:?} on {planned}, not {expected:?}"),
+        }
+    }
+    assert_eq!(granted(store, &record).await, Some(3));
+    store
+        .delete_connection(&ConnectionName::parse("granted").unwrap(), "", false)
+        .await
+        .unwrap();
+    assert_eq!(granted(store, &record).await, None);
+
+    let credential = StoredDocument {
+        name: "role".into(),
+        generation: 1,
+        payload: "{}".into(),
+    };
+    assert!(store.insert_document(DocumentKind::Credential, &credential).await.unwrap());
+    let record = select_for(SecurableType::ServiceCredential, "role", "ann", Privilege::Access);
+    assert!(matches!(store.set_grants(0, &record).await.unwrap(), WrittenGrants::Written(_)));
+    assert_eq!(
+        store.delete_document(DocumentKind::Credential, 2, "role").await.unwrap(),
+        Replaced::Conflict
+    );
+    assert_eq!(granted(store, &record).await, Some(1), "the credential is still there");
+    assert_eq!(
+        store.delete_document(DocumentKind::Credential, 1, "role").await.unwrap(),
+        Replaced::Done
+    );
+    assert_eq!(granted(store, &record).await, None);
+
+    // A table need not be there, or be a stream's.
+    let table = select_for(SecurableType::Table, "main.pay.orders_raw", "readers", Privilege::Select);
+    assert!(matches!(store.set_grants(0, &table).await.unwrap(), WrittenGrants::Written(_)));
+    let other = select_for(SecurableType::Table, "main.pay.elsewhere", "readers", Privilege::Select);
+    assert!(matches!(store.set_grants(0, &other).await.unwrap(), WrittenGrants::Written(_)));
 }
 
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {
@@ -236,5 +318,12 @@ async fn forgetting_frees_name_and_table<S: Store>(store: &S) {
     store.forget_stream("u1").await.unwrap();
     store.forget_stream("u1").await.unwrap();
     assert_eq!(store.stream_by_uid("u1").await.unwrap(), None);
+    let table = |name| select_for(SecurableType::Table, name, "", Privilege::Select);
+    assert_eq!(granted(store, &table("main.pay.orders_raw")).await, None);
+    assert_eq!(granted(store, &table("main.pay.elsewhere")).await, Some(1));
+    let former = async || store.document(DocumentKind::FormerStream, "main.pay.orders").await.unwrap();
+    let record: FormerStreamRecord = payload::decode("former stream", "", &former().await.unwrap().payload).unwrap();
+    assert_eq!(record.readers, BTreeSet::from(["local-admin".to_owned(), "readers".to_owned()]));
     assert!(matches!(insert(store, "u6", "main.pay.orders").await, InsertedStream::Inserted(_)));
+    assert_eq!(former().await, None);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use stream_spec::name::{CredentialName, ScopeName, VolumeName};
+use stream_spec::name::{CredentialName, ScopeName, StreamName, VolumeName};
 
 use super::{Replaced, Store, StoreError, payload};
 use crate::governance::privilege::{Privilege, SecurableType};
@@ -26,6 +26,8 @@ pub enum DocumentKind {
     Grants,
     /// What was last seen of a principal.
     Principal,
+    /// What is left of a stream that is gone.
+    FormerStream,
 }
 
 impl DocumentKind {
@@ -37,6 +39,19 @@ impl DocumentKind {
             Self::Volume => "volume",
             Self::Grants => "grants",
             Self::Principal => "principal",
+            Self::FormerStream => "former stream",
+        }
+    }
+}
+
+impl DocumentKind {
+    /// What privileges on such a thing are granted on. Its grants go with it.
+    pub fn securable_type(self) -> Option<SecurableType> {
+        match self {
+            Self::Scope => Some(SecurableType::SecretScope),
+            Self::Credential => Some(SecurableType::ServiceCredential),
+            Self::Volume => Some(SecurableType::Volume),
+            Self::Grants | Self::Principal | Self::FormerStream => None,
         }
     }
 }
@@ -165,6 +180,19 @@ pub struct PrincipalRecord {
     pub update_time_ms: i64,
 }
 
+/// What is left of a stream that is gone, until another one takes its name: who may be told that it is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerStreamRecord {
+    /// Its name.
+    pub name: StreamName,
+    /// Always 1: it is written once.
+    pub generation: u64,
+    /// Its owner, and whoever could read or manage its table by a grant on the table itself.
+    pub readers: BTreeSet<String>,
+    /// Milliseconds since 1970.
+    pub delete_time_ms: i64,
+}
+
 impl GrantsRecord {
     /// The document's name of the grants on something: type and name, in order of types.
     pub fn document_name(securable_type: SecurableType, securable_name: &str) -> String {
@@ -193,6 +221,7 @@ documents! {
     VolumeRecord: Volume, |record| record.name.to_string();
     GrantsRecord: Grants, |record| Self::document_name(record.securable_type, &record.securable_name);
     PrincipalRecord: Principal, |record| record.name.clone();
+    FormerStreamRecord: FormerStream, |record| record.name.to_string();
 }
 
 /// Inserts a record; false if its name is taken.
@@ -204,6 +233,15 @@ pub async fn insert<T: Document>(store: &Arc<dyn Store>, record: &T) -> Result<b
 pub async fn get<T: Document>(store: &Arc<dyn Store>, name: &str) -> Result<Option<T>, StoreError> {
     let found = store.document(T::KIND, name).await?;
     found.map(|found| read(&found)).transpose()
+}
+
+/// The records of these names that there are, in order of their names.
+pub async fn named<T: Document>(store: &Arc<dyn Store>, names: &[String]) -> Result<Vec<T>, StoreError> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = store.documents_named(T::KIND, names).await?;
+    found.iter().map(read).collect()
 }
 
 /// Records whose names begin with `prefix`, in order of their names, those after `after` first, at most `limit`.

@@ -14,7 +14,7 @@ pub mod sqlite;
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 
-use documents::{DocumentKind, StoredDocument};
+use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
@@ -103,6 +103,20 @@ pub enum DeletedConnection {
     Missing,
 }
 
+/// Outcome of writing the grants on something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WrittenGrants {
+    /// As they are now.
+    Written(Box<GrantsRecord>),
+    /// They are at another generation than the one that was planned on.
+    Conflict {
+        /// 0 where there are none.
+        found: u64,
+    },
+    /// There is nothing of that name to grant privileges on.
+    SecurableMissing,
+}
+
 /// What a list of streams is restricted to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parent {
@@ -110,6 +124,16 @@ pub struct Parent {
     pub catalog: String,
     /// Second part of the names; every one if `None`.
     pub schema: Option<String>,
+}
+
+impl std::fmt::Display for Parent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.catalog)?;
+        match &self.schema {
+            Some(schema) => write!(f, ".{schema}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
@@ -167,6 +191,9 @@ pub trait Store: Send + Sync + 'static {
     /// The document of that name.
     async fn document(&self, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, StoreError>;
 
+    /// The documents of these names that there are, in order of their names.
+    async fn documents_named(&self, kind: DocumentKind, names: &[String]) -> Result<Vec<StoredDocument>, StoreError>;
+
     /// Documents whose names begin with `prefix`, in order of their names, those after `after` first, at most `limit`.
     async fn list_documents(
         &self,
@@ -181,6 +208,10 @@ pub trait Store: Send + Sync + 'static {
 
     /// Deletes a document if it is still at `generation`.
     async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError>;
+
+    /// Writes the grants on something that exists, if they are still at generation `planned` (0: whatever they are at). Grants go
+    /// with what they were granted on.
+    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError>;
 
     /// Id of the warehouse that the streams' tables are in, once one was seen there.
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError>;

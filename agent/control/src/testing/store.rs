@@ -6,10 +6,10 @@ use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 
 use super::effects::{Effects, MadeToFail};
-use crate::store::documents::{DocumentKind, StoredDocument};
+use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::sqlite::SqliteStore;
-use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError};
+use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError, WrittenGrants};
 
 pub(crate) struct FaultyStore {
     pub(crate) inner: SqliteStore,
@@ -82,6 +82,9 @@ impl Store for FaultyStore {
     async fn document(&self, kind: DocumentKind, name: &str) -> Result<Option<StoredDocument>, StoreError> {
         self.inner.document(kind, name).await
     }
+    async fn documents_named(&self, kind: DocumentKind, names: &[String]) -> Result<Vec<StoredDocument>, StoreError> {
+        self.inner.documents_named(kind, names).await
+    }
     async fn list_documents(
         &self,
         kind: DocumentKind,
@@ -96,6 +99,9 @@ impl Store for FaultyStore {
     }
     async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError> {
         self.inner.delete_document(kind, generation, name).await
+    }
+    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
+        self.inner.set_grants(planned, record).await
     }
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError> {
         self.inner.warehouse_id().await

@@ -43,10 +43,9 @@ impl StreamService {
     pub async fn check(&self, context: &RequestContext, request: StreamToCheck) -> Result<CheckedStream, ServiceError> {
         let services = &self.services;
         let spec = &request.spec;
-        services
-            .authorizer
-            .authorize(context, Action::Check, Securable::Stream(&spec.name))
-            .await?;
+        // A new stream in the place of one that is there: that the old one may go was asked for before.
+        let action = if request.as_new { Action::Create } else { Action::Check };
+        services.authorizer.authorize(context, action, Securable::NewStream(spec)).await?;
         let mut violations = validate::stream(spec);
         violations.extend(validate::operations(&request.operations));
         let missing_capabilities = capability::missing(&capability::needed(spec), &services.capabilities);

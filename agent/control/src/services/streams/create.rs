@@ -42,7 +42,7 @@ impl StreamService {
         let services = &self.services;
         services
             .authorizer
-            .authorize(context, Action::Create, Securable::Stream(&new.spec.name))
+            .authorize(context, Action::Create, Securable::NewStream(&new.spec))
             .await?;
         let mut violations = validate::stream(&new.spec);
         violations.extend(validate::operations(&new.operations));

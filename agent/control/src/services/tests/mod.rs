@@ -23,7 +23,7 @@ use tonic::{Code, Status};
 
 use super::{Services, ServicesSettings};
 use crate::connections::ConnectionChanges;
-use crate::governance::LocalAdminOnly;
+use crate::governance::GrantAuthorizer;
 use crate::reconcile::backoff::Backoff;
 use crate::reconcile::{Reconciler, ReconcilerSettings};
 use crate::store::Store;
@@ -63,12 +63,13 @@ impl Agent {
             ReconcilerSettings { trash_retention, backoff },
         );
         let stopping = CancellationToken::new();
+        let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
         let services = Services::new(ServicesSettings {
             store,
             engine: Arc::new(engine.clone()),
             reconciler: reconciler.handle(),
             connection_changes: Arc::new(ConnectionChanges::default()),
-            authorizer: Arc::new(LocalAdminOnly),
+            authorizer,
             trash_retention,
             version: "0.0.0",
             stopping: stopping.clone(),

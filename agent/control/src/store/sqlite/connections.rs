@@ -3,7 +3,8 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 use stream_spec::name::ConnectionName;
 
-use super::{WorkError, streams};
+use super::{WorkError, grants, streams};
+use crate::governance::privilege::SecurableType;
 use crate::limits::NAMES_IN_A_MESSAGE_MAX;
 use crate::store::payload;
 use crate::store::records::ConnectionRecord;
@@ -73,5 +74,6 @@ pub(super) fn delete(
         }
     }
     transaction.execute("DELETE FROM connections WHERE name = ?1", [name.as_str()])?;
+    grants::forget(transaction, SecurableType::Connection, name.as_str())?;
     Ok(DeletedConnection::Deleted)
 }

@@ -1,8 +1,10 @@
 //! Statements on documents. Each function is the work of one transaction.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::WorkError;
+use super::{WorkError, grants};
 use crate::store::Replaced;
 use crate::store::documents::{DocumentKind, StoredDocument};
 
@@ -19,6 +21,15 @@ pub(super) fn by_name(transaction: &Transaction<'_>, kind: DocumentKind, name: &
         .prepare("SELECT name, generation, payload FROM documents WHERE kind = ?1 AND name = ?2")?
         .query_row(params![kind.name(), name], read)
         .optional()?;
+    Ok(found)
+}
+
+pub(super) fn named(transaction: &Transaction<'_>, kind: DocumentKind, names: &[String]) -> Result<Vec<StoredDocument>, WorkError> {
+    let mut prepared = transaction.prepare("SELECT name, generation, payload FROM documents WHERE kind = ?1 AND name = ?2")?;
+    let mut found = Vec::new();
+    for name in names.iter().collect::<BTreeSet<_>>() {
+        found.extend(prepared.query_row(params![kind.name(), name], read).optional()?);
+    }
     Ok(found)
 }
 
@@ -57,6 +68,9 @@ pub(super) fn delete(transaction: &Transaction<'_>, kind: DocumentKind, generati
         "DELETE FROM documents WHERE kind = ?1 AND name = ?2 AND generation = ?3",
         params![kind.name(), name, generation],
     )?;
+    if let (1.., Some(securable_type)) = (deleted, kind.securable_type()) {
+        grants::forget(transaction, securable_type, name)?;
+    }
     outcome(transaction, kind, name, deleted)
 }
 

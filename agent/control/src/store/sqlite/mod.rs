@@ -7,6 +7,7 @@
 mod connections;
 mod documents;
 mod facts;
+mod grants;
 mod migrations;
 mod streams;
 #[cfg(test)]
@@ -20,9 +21,9 @@ use stream_pipeline::failpoint::{self, Point};
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use tokio::sync::{mpsc, oneshot};
 
-use super::documents::{DocumentKind, StoredDocument};
+use super::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use super::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
-use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError};
+use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError, WrittenGrants};
 use crate::limits::{DATABASE_BUSY_WAIT, STORE_JOBS_MAX};
 
 /// Points of failure around every write of a document.
@@ -325,6 +326,12 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn documents_named(&self, kind: DocumentKind, names: &[String]) -> Result<Vec<StoredDocument>, StoreError> {
+        let names = names.to_vec();
+        self.run("read documents", move |transaction| documents::named(transaction, kind, &names))
+            .await
+    }
+
     async fn list_documents(
         &self,
         kind: DocumentKind,
@@ -351,6 +358,14 @@ impl Store for SqliteStore {
         let name = name.to_owned();
         self.change("delete a document", DOCUMENT_POINTS, move |transaction| {
             documents::delete(transaction, kind, generation, &name)
+        })
+        .await
+    }
+
+    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
+        let record = record.clone();
+        self.change("set grants", DOCUMENT_POINTS, move |transaction| {
+            grants::set(transaction, planned, &record)
         })
         .await
     }

@@ -3,7 +3,7 @@
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use stream_spec::name::StreamName;
 
-use super::WorkError;
+use super::{WorkError, grants};
 use crate::store::payload;
 use crate::store::records::{DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::{InsertedStream, Parent, Replaced, StoreError};
@@ -77,6 +77,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, uid: &str, declared: &Declar
             payload::encode("stream status", uid, &record.observed)?,
         ],
     )?;
+    grants::forget_former_stream(transaction, &spec.name)?;
     Ok(InsertedStream::Inserted(Box::new(record)))
 }
 
@@ -150,6 +151,8 @@ pub(super) fn observe(transaction: &Transaction<'_>, uid: &str, observed: &Obser
 }
 
 pub(super) fn forget(transaction: &Transaction<'_>, uid: &str) -> Result<(), WorkError> {
+    let Some(record) = by_uid(transaction, uid)? else { return Ok(()) };
+    grants::leave_former_stream(transaction, &record)?;
     transaction.execute("DELETE FROM streams WHERE uid = ?1", [uid])?;
     Ok(())
 }

@@ -1,0 +1,141 @@
+//! Every call of the API, and what it asks the authorizer for. The invariant: a call that is not here cannot be served
+//! (`grpc::serve` takes one), and one that asks for something without a rule does not compile.
+
+use super::Action::{self, Check, Create, Delete, Grant, List, Operate, Read, Test, Update};
+use super::SecurableKind::{
+    self, Agent, AllGrants, Connection, Connections, Credential, Credentials, DeclaredConnection, Grants, NewStream, SecretScope,
+    SecretScopes, Stream, Streams, Tokens, Volume, Volumes,
+};
+use super::rules::{Rule, rule};
+
+macro_rules! calls {
+    ($($service:ident { $($call:ident: [$($action:ident $kind:ident),+];)+ })+) => {
+        /// A call of the API.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "each is named as in the interface's definition")]
+        pub enum Call {
+            $($($call,)+)+
+        }
+
+        impl Call {
+            /// All there are, in the order of the documentation.
+            pub const ALL: &[Self] = &[$($(Self::$call,)+)+];
+
+            /// As the interface names it.
+            pub const fn name(self) -> &'static str {
+                match self { $($(Self::$call => stringify!($call),)+)+ }
+            }
+
+            /// The service that it belongs to.
+            pub const fn service(self) -> &'static str {
+                match self { $($(Self::$call => stringify!($service),)+)+ }
+            }
+
+            /// What it asks for: all of these, or, where that depends on the request, one of these.
+            pub const fn asks(self) -> &'static [(Action, SecurableKind)] {
+                match self { $($(Self::$call => &[$(($action, $kind)),+],)+)+ }
+            }
+        }
+    };
+}
+
+calls! {
+    StreamService {
+        CreateStream: [Create NewStream];
+        GetStream: [Read Stream];
+        ListStreams: [List Streams];
+        UpdateStream: [Update Stream];
+        SetStreamOperations: [Operate Stream];
+        RestartStream: [Operate Stream];
+        DeleteStream: [Delete Stream];
+        CheckStream: [Check NewStream];
+    }
+    ConnectionService {
+        CreateConnection: [Create DeclaredConnection];
+        GetConnection: [Read Connection];
+        ListConnections: [List Connections];
+        UpdateConnection: [Update Connection, Update DeclaredConnection];
+        DeleteConnection: [Delete Connection];
+        CheckConnection: [Check DeclaredConnection];
+        TestConnection: [Test Connection, Test DeclaredConnection];
+        ExecuteSql: [
+            Create DeclaredConnection, Update Connection, Update DeclaredConnection, Delete Connection, List Connections, Read Connection
+        ];
+    }
+    CredentialService {
+        CreateServiceCredential: [Create Credential];
+        GetServiceCredential: [Read Credential];
+        ListServiceCredentials: [List Credentials];
+        UpdateServiceCredential: [Update Credential];
+        DeleteServiceCredential: [Delete Credential];
+    }
+    SecretService {
+        CreateSecretScope: [Create SecretScope];
+        ListSecretScopes: [List SecretScopes];
+        DeleteSecretScope: [Delete SecretScope];
+        PutSecret: [Update SecretScope];
+        ListSecrets: [Read SecretScope];
+        DeleteSecret: [Update SecretScope];
+    }
+    VolumeService {
+        CreateVolume: [Create Volume];
+        GetVolume: [Read Volume];
+        ListVolumes: [List Volumes];
+        UpdateVolume: [Update Volume];
+        DeleteVolume: [Delete Volume];
+    }
+    GrantService {
+        GetGrants: [Read Grants];
+        ListGrants: [List AllGrants];
+        SetGrants: [Grant Grants];
+    }
+    TokenService {
+        CreateToken: [Create Tokens];
+        ListTokens: [List Tokens];
+        RevokeToken: [Delete Tokens];
+    }
+    AgentService {
+        GetAgent: [Read Agent];
+    }
+}
+
+/// Fails the build for a call without a rule.
+const _: () = {
+    let mut calls = Call::ALL;
+    while let [call, others @ ..] = calls {
+        let mut asks = call.asks();
+        while let [(action, kind), more @ ..] = asks {
+            assert!(
+                !matches!(rule(*action, *kind), Rule::Never),
+                "a call asks for something that has no rule"
+            );
+            asks = more;
+        }
+        calls = others;
+    }
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_are_those_of_the_interface() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto/featurestore/v1");
+        let mut defined = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let mut service = String::new();
+            for line in std::fs::read_to_string(file.unwrap().path()).unwrap().lines() {
+                match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+                    ["service", name, ..] => service = (*name).to_owned(),
+                    ["rpc", rest, ..] => defined.push(format!("{service}.{}", rest.split('(').next().unwrap())),
+                    _ => {}
+                }
+            }
+        }
+        defined.sort();
+        let mut known: Vec<String> = Call::ALL.iter().map(|call| format!("{}.{}", call.service(), call.name())).collect();
+        known.sort();
+        assert_eq!(known, defined);
+    }
+}
