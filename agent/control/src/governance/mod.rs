@@ -19,9 +19,9 @@ use crate::services::error::ServiceError;
 pub use authorizer::GrantAuthorizer;
 pub use principal::Principal;
 use privilege::{Privilege, SecurableType};
+pub use securable::{Action, Securable, SecurableKind};
 /// What can be granted, and on what: the provider's plan reads the same words.
 pub use stream_spec::privilege;
-pub use securable::{Action, Securable, SecurableKind};
 
 /// Who makes a call, and what to call it in logs.
 #[derive(Clone, Debug)]
