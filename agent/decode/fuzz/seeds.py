@@ -42,6 +42,15 @@ for case in cases(SPEC / "schema_updates.jsonl"):
             put("schema_json", json.dumps(text).encode())
 for case in cases(SPEC / "filter_types.jsonl"):
     put("filter", case["expr"].encode())
+for statement in (
+    "CREATE CONNECTION IF NOT EXISTS `p` TYPE KAFKA OPTIONS (user 'u', password secret('s', 'k')) COMMENT 'c'",
+    "ALTER CONNECTION p OPTIONS (`password` = \"p\") UNSET OPTIONS (ca_pem)",
+    "DROP CONNECTION IF EXISTS p; -- gone",
+    "COMMENT ON CONNECTION p IS NULL",
+    "DESCRIBE CONNECTION p",
+    "SHOW CONNECTIONS",
+):
+    put("connection_sql", statement.encode())
 for case in cases(SPEC / "java_regex.jsonl"):
     # The target takes two texts; libFuzzer's `arbitrary` splits one, which any text survives.
     if "pattern" in case:

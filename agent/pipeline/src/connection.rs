@@ -52,6 +52,28 @@ impl std::fmt::Debug for ClientProperties {
     }
 }
 
+/// One step of an attempt to connect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionStep {
+    /// Which step.
+    pub name: &'static str,
+    /// Whether it worked.
+    pub ok: bool,
+    /// For people: what was found, or what to do.
+    pub message: String,
+}
+
+impl ConnectionStep {
+    /// The address is found and takes connections.
+    pub const ADDRESS: &str = "address";
+    /// TLS comes about, and the certificate is trusted.
+    pub const TLS: &str = "tls";
+    /// The user is let in.
+    pub const AUTHENTICATION: &str = "authentication";
+    /// The cluster tells its topics.
+    pub const TOPICS: &str = "topics";
+}
+
 /// Turns a stream's connection into client properties. Implemented by the control plane.
 #[async_trait]
 pub trait ConnectionResolver: Send + Sync + 'static {

@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stream_spec::name::TableName;
-use stream_spec::stream::{ConnectionConfig, DirectSchemas, StreamOperations, StreamSpec};
+use stream_spec::stream::{DirectSchemas, StreamOperations, StreamSpec};
 
-use crate::connection::SharedResolver;
+use crate::connection::{ClientProperties, ConnectionStep, SharedResolver};
 use crate::error::PipelineError;
+use crate::kafka::attempt;
 use crate::kafka::pool::ClientPool;
 use crate::limits;
 use crate::stream::RunningStream;
@@ -151,10 +152,8 @@ impl Engine {
         &self.shared
     }
 
-    /// Asks the source behind a connection for its cluster's identity, and returns it.
-    pub async fn check_connection(&self, connection: &ConnectionConfig, run_as: &str) -> Result<String, PipelineError> {
-        let properties = self.shared.resolver.open(connection, run_as).await?;
-        let client = self.shared.clients.visit(&properties, &Default::default()).await?;
-        client.cluster_id().await
+    /// Tries a Kafka connection step by step, with clients of its own. Bounded in time.
+    pub async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
+        attempt::attempt(properties).await
     }
 }

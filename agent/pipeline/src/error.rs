@@ -40,6 +40,14 @@ pub enum PipelineError {
 }
 
 impl PipelineError {
+    /// The word for machines of an error of the source.
+    pub(crate) fn source_reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Source { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
     /// Whether trying again can help.
     pub fn retry(&self) -> Retry {
         match self {

@@ -118,6 +118,9 @@ pub const CONDITION_SENTENCES_MAX: usize = 5;
 /// Longest wait for an answer about topics, once a broker is known to answer.
 pub const DESCRIPTION_WAIT: Duration = Duration::from_secs(5);
 
+/// Longest wait for all servers of an address to take a connection, when a connection is tried.
+pub const ADDRESS_WAIT: Duration = Duration::from_secs(5);
+
 /// How much longer than its timeout a question to a client is waited for: a client looks once a second for what has timed out,
 /// and an answer in which one broker's part is missing must not be lost with the others' parts.
 pub const ANSWER_GRACE: Duration = Duration::from_secs(3);

@@ -16,6 +16,39 @@ pub struct ConnectionSpec {
     pub options: ConnectionOptions,
 }
 
+/// What a connection leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConnectionKind {
+    /// Apache Kafka.
+    Kafka,
+    /// Amazon Kinesis.
+    Kinesis,
+}
+
+impl ConnectionKind {
+    /// As `TYPE` in SQL, and in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Kafka => "KAFKA",
+            Self::Kinesis => "KINESIS",
+        }
+    }
+
+    /// The attribute that holds the options of this kind.
+    pub fn attribute(self) -> &'static str {
+        match self {
+            Self::Kafka => "kafka",
+            Self::Kinesis => "kinesis",
+        }
+    }
+}
+
+impl std::fmt::Display for ConnectionKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Options by kind of source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -24,6 +57,16 @@ pub enum ConnectionOptions {
     Kafka(KafkaConnectionOptions),
     /// Amazon Kinesis.
     Kinesis(KinesisConnectionOptions),
+}
+
+impl ConnectionOptions {
+    /// Which kind they are of.
+    pub fn kind(&self) -> ConnectionKind {
+        match self {
+            Self::Kafka(_) => ConnectionKind::Kafka,
+            Self::Kinesis(_) => ConnectionKind::Kinesis,
+        }
+    }
 }
 
 /// Options of a Kafka connection.
@@ -70,6 +113,9 @@ pub enum SecurityProtocol {
 }
 
 impl SecurityProtocol {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::SaslSsl, Self::Ssl, Self::SaslPlaintext, Self::Plaintext];
+
     /// Kafka's own name of it.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,6 +5,7 @@
 
 pub mod capability;
 pub mod connection;
+pub mod connection_sql;
 pub mod filter;
 pub mod limits;
 pub mod name;

@@ -42,6 +42,12 @@ pub const AVRO_TEXTS_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Most problems reported for one schema: enough to mend it in one go, few enough to read.
 pub const SCHEMA_PROBLEMS_MAX: usize = 20;
 
+/// Longest SQL statement about a connection, in bytes: room for certificates and two secrets of their greatest length.
+pub const SQL_TEXT_BYTES_MAX: usize = 1024 * 1024;
+
+/// Longest text of a connection's option, in bytes: the certificate authorities that a system trusts are a quarter of a megabyte.
+pub const CONNECTION_OPTION_BYTES_MAX: usize = 512 * 1024;
+
 /// Most tags on a stream (product part S3).
 pub const TAGS_MAX: usize = 25;
 

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::consumer::OpenConsumer;
 use super::ffi::{self, NativeError, TopicDescription};
 use super::options::ClientOptions;
+use super::trouble::{Security, Trouble, TroubleKind};
 use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -65,6 +66,7 @@ struct Offsets {
 pub(crate) struct ClusterClient {
     pub(crate) consumer: Arc<OpenConsumer>,
     bootstrap_servers: String,
+    security: Security,
     /// Topics that a stream reads through this client.
     claimed: Mutex<BTreeSet<String>>,
     /// Set when this client must not be given to anyone any more.
@@ -89,12 +91,13 @@ pub(crate) enum Describer {
 impl ClusterClient {
     /// Opens a client. Contacts no broker yet.
     pub(crate) async fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
-        let bootstrap_servers = properties.bootstrap_servers.clone();
+        let (bootstrap_servers, security) = (properties.bootstrap_servers.clone(), Security::of(properties));
         let (properties, options) = (properties.clone(), options.clone());
         let consumer = blocking(move || OpenConsumer::open(&properties, &options)).await??;
         Ok(Arc::new(Self {
             consumer,
             bootstrap_servers,
+            security,
             claimed: Mutex::default(),
             retired: AtomicBool::new(false),
             described: tokio::sync::Mutex::default(),
@@ -130,8 +133,13 @@ impl ClusterClient {
     }
 
     /// What is wrong with the connection, for a condition; `None` while all is well.
-    pub(crate) fn trouble(&self) -> watch::Receiver<Option<String>> {
+    pub(crate) fn trouble(&self) -> watch::Receiver<Option<Trouble>> {
         self.consumer.trouble()
+    }
+
+    /// What is wrong with the connection at the moment.
+    pub(crate) fn trouble_now(&self) -> Option<Trouble> {
+        self.consumer.trouble().borrow().clone()
     }
 
     /// The address, for messages.
@@ -315,16 +323,15 @@ impl ClusterClient {
         Ok(offsets)
     }
 
-    /// The source cannot be reached; says where, and why in librdkafka's words.
+    /// The source cannot be reached; says where, and why: by what the client has met, else by `fallback`.
     pub(crate) fn unreachable(&self, fallback: &str) -> PipelineError {
-        let trouble = self.consumer.trouble().borrow().clone();
-        let reason = trouble.as_deref().unwrap_or(fallback);
+        let trouble = self.trouble_now().unwrap_or_else(|| Trouble {
+            kind: TroubleKind::Unreachable,
+            text: fallback.to_owned(),
+        });
         PipelineError::Source {
-            reason: "SourceUnreachable",
-            message: format!(
-                "cannot reach Kafka at `{}`: {reason}; check the address, and that the broker is up",
-                self.bootstrap_servers
-            ),
+            reason: trouble.reason(),
+            message: trouble.message(&self.bootstrap_servers, &self.security),
             retry: Retry::Later,
         }
     }

@@ -12,6 +12,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use tokio::sync::watch;
 
 use super::options::ClientOptions;
+use super::trouble::Trouble;
 use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -19,7 +20,7 @@ use crate::limits;
 /// What librdkafka says by itself, outside any call.
 pub(crate) struct ClientEvents {
     /// The last thing that went wrong with the connection; `None` while all is well.
-    trouble: watch::Sender<Option<String>>,
+    trouble: watch::Sender<Option<Trouble>>,
 }
 
 impl ClientContext for ClientEvents {
@@ -36,13 +37,11 @@ impl ClientContext for ClientEvents {
     fn error(&self, error: KafkaError, reason: &str) {
         // The news that every broker is down comes after, and says less than, the reason why one of them is.
         let summary = error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown);
-        let reason = lasting_part(reason);
+        let news = Trouble::of(error.rdkafka_error_code(), reason);
         self.trouble.send_if_modified(|trouble| {
-            let known = trouble
-                .as_deref()
-                .is_some_and(|known| summary || without_broker(known) == without_broker(reason));
+            let known = trouble.as_ref().is_some_and(|known| summary || known.is_like(&news));
             if !known {
-                *trouble = Some(reason.to_owned());
+                *trouble = Some(news);
             }
             !known
         });
@@ -51,24 +50,11 @@ impl ClientContext for ClientEvents {
 
 impl ConsumerContext for ClientEvents {}
 
-/// A reason without the times and counts that differ from one attempt to the next.
-fn lasting_part(reason: &str) -> &str {
-    reason.split_once(" (after ").map_or(reason, |(lasting, _)| lasting)
-}
-
-/// A reason without the `host:port/id: ` of the broker: one that is down is reported under several ids.
-fn without_broker(reason: &str) -> &str {
-    reason
-        .split_once(": ")
-        .filter(|(broker, _)| broker.contains('/'))
-        .map_or(reason, |(_, rest)| rest)
-}
-
 /// A consumer that is open for as long as anything refers to it.
 pub(crate) struct OpenConsumer {
     /// Shared with the thread that serves the events, and with nobody else.
     consumer: Arc<BaseConsumer<ClientEvents>>,
-    trouble: watch::Sender<Option<String>>,
+    trouble: watch::Sender<Option<Trouble>>,
 }
 
 impl OpenConsumer {
@@ -98,8 +84,8 @@ impl OpenConsumer {
         &self.consumer
     }
 
-    /// What is wrong with the connection, in librdkafka's words; `None` while all is well.
-    pub(crate) fn trouble(&self) -> watch::Receiver<Option<String>> {
+    /// What is wrong with the connection; `None` while all is well.
+    pub(crate) fn trouble(&self) -> watch::Receiver<Option<Trouble>> {
         self.trouble.subscribe()
     }
 
@@ -197,6 +183,7 @@ mod tests {
             assert_eq!(reader.has_changed().expect("open"), told, "{reason}");
             reader.borrow_and_update();
         }
-        assert_eq!(reader.borrow().as_deref(), Some("b:1/7: Disconnected"));
+        let told = reader.borrow().as_ref().map(|trouble| trouble.text.clone());
+        assert_eq!(told.as_deref(), Some("b:1/7: Disconnected"));
     }
 }

@@ -1,9 +1,10 @@
 //! The only room that knows Kafka brokers.
 //!
-//! `pool` shares `client`s; `topics` asks a cluster what there is; `plan`, `loss` and `refusals` decide, without I/O, where partitions go
+//! `pool` shares `client`s, and `trouble` says what keeps one from its cluster; `attempt` tries a connection; `topics` asks a cluster what there is; `plan`, `loss` and `refusals` decide, without I/O, where partitions go
 //! on; `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
 //! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, and seeks to no other place.
 
+pub(crate) mod attempt;
 pub(crate) mod batch;
 pub(crate) mod client;
 pub(crate) mod consumer;
@@ -18,6 +19,7 @@ pub(crate) mod problems;
 pub(crate) mod refusals;
 pub(crate) mod source;
 pub(crate) mod topics;
+pub(crate) mod trouble;
 
 pub(crate) use ffi::give_back_memory;
 pub use ffi::share_arenas;

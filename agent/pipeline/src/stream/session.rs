@@ -25,6 +25,7 @@ use crate::kafka::open;
 use crate::kafka::problems::PartitionProblem;
 use crate::kafka::source::KafkaSource;
 use crate::kafka::topics::{self, TopicState};
+use crate::kafka::trouble::Trouble;
 use crate::limits;
 use crate::position::PartitionId;
 use crate::status::{PipelineCondition, condition};
@@ -102,7 +103,7 @@ struct LoopState {
     more: bool,
     survey_at: Instant,
     surveying: Option<Surveying>,
-    trouble: watch::Receiver<Option<String>>,
+    trouble: watch::Receiver<Option<Trouble>>,
 }
 
 impl Session<'_> {
@@ -283,11 +284,7 @@ impl Session<'_> {
     fn show_trouble(&self, state: &mut LoopState) {
         let trouble = state.trouble.borrow_and_update().clone();
         let client = self.source.client();
-        let unreachable = trouble.map(|text| PipelineCondition {
-            condition_type: condition::SOURCE_REACHABLE,
-            reason: "SourceUnreachable".to_owned(),
-            message: client.unreachable(&text).to_string(),
-        });
+        let unreachable = trouble.map(|trouble| not_reached(&client.unreachable(&trouble.text)));
         if unreachable.is_some() {
             // One broker of several may be enough, or it is back already: asking tells.
             state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON);
@@ -327,10 +324,7 @@ impl Session<'_> {
             Ok(survey) => survey,
             Err(error @ PipelineError::Source { .. }) => {
                 // The client keeps connecting by itself and the session loses nothing by waiting.
-                self.board.set_condition(
-                    condition::SOURCE_REACHABLE,
-                    condition(condition::SOURCE_REACHABLE, "SourceUnreachable", [error.to_string()]),
-                );
+                self.board.set_condition(condition::SOURCE_REACHABLE, Some(not_reached(&error)));
                 state.survey_at = Instant::now() + jittered(limits::MISSING_TOPIC_WAIT);
                 return Ok(None);
             }
@@ -384,6 +378,15 @@ impl Session<'_> {
             self.stages.start(moved)?;
         }
         Ok(())
+    }
+}
+
+/// The condition of a source that cannot be used now.
+fn not_reached(error: &PipelineError) -> PipelineCondition {
+    PipelineCondition {
+        condition_type: condition::SOURCE_REACHABLE,
+        reason: error.source_reason().unwrap_or("SourceUnreachable").to_owned(),
+        message: error.to_string(),
     }
 }
 

@@ -39,6 +39,11 @@ use crate::table::{self, RECORD_SOURCE};
 use crate::types::{DataType, Field};
 use crate::violation::Violation;
 
+/// The text of a string literal's content between `quote`s, as Spark reads its escapes; `None` if an escape is no character.
+pub(crate) fn text_of_literal(raw: &str, quote: char) -> Option<String> {
+    literal::string(raw, quote).ok()
+}
+
 /// Parses a filter and checks it against the columns that it may read ([`columns`] or [`columns_for`]).
 ///
 /// Errors: everything that is wrong with it, each with its place in the text and the nearest that is supported.

@@ -1,7 +1,8 @@
-//! Extra options of a source: the allow-lists, and what each value may be. One file per source.
+//! Options: the allow-lists, and what each value may be. Extra options of a source, one file per source, and those of connections.
 //!
 //! An option that is not listed is refused by name: a misspelt one would otherwise be silently without effect.
 
+pub mod connection;
 pub mod kafka;
 pub mod kinesis;
 

@@ -1,6 +1,8 @@
 //! Connections: addresses, security and what belongs together (product parts C1, C5).
 
 use crate::connection::{ConnectionOptions, ConnectionSpec, KafkaConnectionOptions, KinesisConnectionOptions, parse_servers};
+use crate::limits::CONNECTION_OPTION_BYTES_MAX;
+use crate::options::connection as registry;
 use crate::stream::{ConnectionConfig, DirectMtlsConfig, SecretRef, SourceConfig, StreamSpec};
 use crate::violation::Violation;
 
@@ -10,11 +12,32 @@ const MECHANISMS: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
 /// Everything that is wrong with a connection's declaration. Literal secrets are not part of it.
 pub fn connection(connection: &ConnectionSpec) -> Vec<Violation> {
     let mut violations = Vec::new();
+    check_texts(&connection.options, &mut violations);
     match &connection.options {
         ConnectionOptions::Kafka(kafka) => check_kafka(kafka, &mut violations),
         ConnectionOptions::Kinesis(kinesis) => check_kinesis(kinesis, &mut violations),
     }
     violations
+}
+
+/// Length and characters of every option: a line break or NUL inside a user or an address would be read as the end of it by some
+/// protocol on the way.
+fn check_texts(options: &ConnectionOptions, violations: &mut Vec<Violation>) {
+    let kind = options.kind();
+    for option in registry::all(kind).iter().filter(|option| option.reference(options).is_none()) {
+        let Some(text) = option.read(options) else { continue };
+        if text.len() > CONNECTION_OPTION_BYTES_MAX {
+            let problem = format!("the text has {} bytes", text.len());
+            let remedy = format!("keep it within {CONNECTION_OPTION_BYTES_MAX} bytes");
+            violations.push(Violation::new(option.field(kind), "a long text", problem, remedy));
+        }
+        let is_pem = option.name == "ca_pem";
+        let is_bad = |letter: &char| letter.is_control() && !(is_pem && letter.is_ascii_whitespace());
+        if let Some(bad) = text.chars().find(is_bad) {
+            let problem = format!("the text holds the character {bad:?}");
+            violations.push(Violation::new(option.field(kind), "a text", problem, "take it out"));
+        }
+    }
 }
 
 /// The part of a stream that says how to connect.

@@ -213,3 +213,28 @@ fn kinesis_connections_name_region_and_credential() {
         );
     }
 }
+
+#[test]
+fn the_texts_of_options_are_bounded_and_hold_no_control_characters() {
+    let long = "a".repeat(crate::limits::CONNECTION_OPTION_BYTES_MAX + 1);
+    for (user, expected) in [
+        ("ada\0root", "kafka.user: the text holds the character '\\0'"),
+        ("ada\n", "kafka.user: the text holds the character '\\n'"),
+        (long.as_str(), "kafka.user: the text has 524289 bytes"),
+    ] {
+        check_kafka(
+            KafkaConnectionOptions {
+                user: Some(user.to_owned()),
+                ..kafka_options()
+            },
+            &[expected],
+        );
+    }
+    check_kafka(
+        KafkaConnectionOptions {
+            ca_pem: Some("-----BEGIN CERTIFICATE-----\nMII=\n-----END CERTIFICATE-----\n".to_owned()),
+            ..kafka_options()
+        },
+        &[],
+    );
+}
