@@ -24,13 +24,22 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
     let is_reached = reached.is_ok();
     steps.push(step(ConnectionStep::ADDRESS, reached));
     if !is_reached {
-        skip(&mut steps, &[ConnectionStep::TLS, ConnectionStep::AUTHENTICATION, ConnectionStep::TOPICS]);
+        skip(
+            &mut steps,
+            &[ConnectionStep::TLS, ConnectionStep::AUTHENTICATION, ConnectionStep::TOPICS],
+        );
         return Ok(steps);
     }
     let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
     let protocol = properties.properties.get("security.protocol").map_or("", |value| value.expose());
     let (uses_tls, uses_sasl) = (protocol.contains("ssl"), protocol.contains("sasl"));
-    let tls_done = || if uses_tls { "TLS came about, and the broker's certificate is trusted" } else { "not used" };
+    let tls_done = || {
+        if uses_tls {
+            "TLS came about, and the broker's certificate is trusted"
+        } else {
+            "not used"
+        }
+    };
     let sasl_done = || if uses_sasl { "the broker lets the user in" } else { "not used" };
     match client.cluster_id().await {
         Ok(id) => {
@@ -79,7 +88,10 @@ async fn address(properties: &ClientProperties) -> Result<String, String> {
     match (reached.is_empty(), failed.is_empty()) {
         (false, true) => Ok(format!("connected to {}", reached.join(", "))),
         (false, false) => Ok(format!("connected to {}, but not to {}", reached.join(", "), failed.join(", "))),
-        (true, _) => Err(format!("cannot connect to {}; check the address, and that the broker is up", failed.join(", "))),
+        (true, _) => Err(format!(
+            "cannot connect to {}; check the address, and that the broker is up",
+            failed.join(", ")
+        )),
     }
 }
 
@@ -106,5 +118,9 @@ fn step(name: &'static str, outcome: Result<String, String>) -> ConnectionStep {
 }
 
 fn skip(steps: &mut Vec<ConnectionStep>, names: &[&'static str]) {
-    steps.extend(names.iter().map(|name| step(name, Err("not tried, because a step before it failed".to_owned()))));
+    steps.extend(
+        names
+            .iter()
+            .map(|name| step(name, Err("not tried, because a step before it failed".to_owned()))),
+    );
 }

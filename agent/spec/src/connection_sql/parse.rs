@@ -19,7 +19,10 @@ pub fn parse(text: &str) -> Result<Statement, SqlError> {
     parser.take_sign(';');
     match parser.peek() {
         Token::End => Ok(statement),
-        _ => Err(parser.wrong("the statement ends before this", "give one statement at a time, and double each quote inside a text")),
+        _ => Err(parser.wrong(
+            "the statement ends before this",
+            "give one statement at a time, and double each quote inside a text",
+        )),
     }
 }
 
@@ -274,5 +277,7 @@ impl Parser {
 
 /// Values that need no quotes: numbers and truth values.
 fn is_constant(word: &str) -> bool {
-    word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("false") || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+    word.eq_ignore_ascii_case("true")
+        || word.eq_ignore_ascii_case("false")
+        || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
 }

@@ -107,18 +107,39 @@ fn quotes_and_escapes_are_those_of_spark() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     for (text, expected) in [
-        ("", "line 1, column 1: this is no statement about connections; write CREATE CONNECTION"),
+        (
+            "",
+            "line 1, column 1: this is no statement about connections; write CREATE CONNECTION",
+        ),
         ("SELECT 1", "line 1, column 1: this is no statement"),
         ("CREATE CATALOG c", "line 1, column 8: CONNECTION is missing"),
-        ("CREATE CONNECTION p\nTYPE MYSQL", "line 2, column 6: this is no type of connection; write KAFKA or KINESIS"),
+        (
+            "CREATE CONNECTION p\nTYPE MYSQL",
+            "line 2, column 6: this is no type of connection; write KAFKA or KINESIS",
+        ),
         ("CREATE CONNECTION a.b TYPE KAFKA", "line 1, column 19: the name holds '.'"),
-        ("CREATE CONNECTION 'p' TYPE KAFKA", "line 1, column 19: the connection's name is in quotes"),
+        (
+            "CREATE CONNECTION 'p' TYPE KAFKA",
+            "line 1, column 19: the connection's name is in quotes",
+        ),
         ("CREATE CONNECTION IF EXISTS p TYPE KAFKA", "line 1, column 22: NOT is missing"),
-        ("CREATE CONNECTION pay-ments TYPE KAFKA", "line 1, column 22: this character means nothing here"),
+        (
+            "CREATE CONNECTION pay-ments TYPE KAFKA",
+            "line 1, column 22: this character means nothing here",
+        ),
         ("CREATE CONNECTION `p TYPE KAFKA", "line 1, column 19: the quote ``` has no end"),
-        ("CREATE CONNECTION p TYPE KAFKA OPTIONS (user)", "line 1, column 45: the option has no value"),
-        ("CREATE CONNECTION p TYPE KAFKA OPTIONS (user 'u'", "line 1, column 49: a `,` or `)` is missing"),
-        ("CREATE CONNECTION p TYPE KAFKA OPTIONS (user 'u',)", "line 1, column 50: the name of an option is missing"),
+        (
+            "CREATE CONNECTION p TYPE KAFKA OPTIONS (user)",
+            "line 1, column 45: the option has no value",
+        ),
+        (
+            "CREATE CONNECTION p TYPE KAFKA OPTIONS (user 'u'",
+            "line 1, column 49: a `,` or `)` is missing",
+        ),
+        (
+            "CREATE CONNECTION p TYPE KAFKA OPTIONS (user 'u',)",
+            "line 1, column 50: the name of an option is missing",
+        ),
         (
             "CREATE CONNECTION p TYPE KAFKA OPTIONS (\n  usr 'u')",
             "line 2, column 3: `usr` is not an option of a KAFKA connection; did you mean `user`?",
@@ -136,15 +157,24 @@ fn what_is_wrong_is_said_with_its_place() {
             "CREATE CONNECTION p TYPE KINESIS OPTIONS (endpoint secret('s', 'k'))",
             "line 1, column 43: the option `endpoint` is no secret; write the value in quotes",
         ),
-        ("CREATE CONNECTION p TYPE KAFKA OPTIONS (password secret('s'))", "line 1, column 60: a `,` is missing"),
+        (
+            "CREATE CONNECTION p TYPE KAFKA OPTIONS (password secret('s'))",
+            "line 1, column 60: a `,` is missing",
+        ),
         (
             "CREATE CONNECTION p TYPE KAFKA OPTIONS (password secret('s/', 'k'))",
             "line 1, column 57: this is no name of a secret's scope",
         ),
         ("ALTER CONNECTION p", "line 1, column 19: nothing is to be changed"),
-        ("SHOW CONNECTIONS; DROP CONNECTION p", "line 1, column 19: the statement ends before this"),
+        (
+            "SHOW CONNECTIONS; DROP CONNECTION p",
+            "line 1, column 19: the statement ends before this",
+        ),
         ("/* open", "line 1, column 1: the comment has no end"),
-        ("ALTER CONNECTION p OPTIONS (user '\\ud800')", "line 1, column 34: an escape in the text is no character"),
+        (
+            "ALTER CONNECTION p OPTIONS (user '\\ud800')",
+            "line 1, column 34: an escape in the text is no character",
+        ),
     ] {
         let error = parse(text).expect_err(text).to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
