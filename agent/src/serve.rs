@@ -9,6 +9,8 @@ use std::time::Instant;
 
 use agent_control::connections::{ConnectionChanges, StoreResolver};
 use agent_control::governance::GrantAuthorizer;
+use agent_control::governance::secrets::Vault;
+use agent_control::governance::secrets::master::MasterKeys;
 use agent_control::http;
 use agent_control::reconcile::backoff::Backoff;
 use agent_control::reconcile::pipeline_engine::LocalEngine;
@@ -97,12 +99,14 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     };
     let reconciler = Reconciler::start(store.clone(), engine.clone(), settings);
     let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
+    let vault = Vault::new(store.clone(), MasterKeys::none("use an agent that has the capability `secrets`"));
     let services = Services::new(ServicesSettings {
         store,
         engine,
         reconciler: reconciler.handle(),
         connection_changes,
         authorizer,
+        vault,
         trash_retention: config.trash_retention,
         version: env!("CARGO_PKG_VERSION"),
         stopping: stopping.clone(),

@@ -10,6 +10,7 @@ mod grants;
 mod named;
 pub mod principal;
 pub mod rules;
+pub mod secrets;
 pub mod securable;
 
 use async_trait::async_trait;

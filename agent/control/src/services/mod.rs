@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connections::ConnectionChanges;
 use crate::governance::Authorizer;
+use crate::governance::secrets::Vault;
 use crate::reconcile::ReconcilerHandle;
 use crate::reconcile::engine::PipelineEngine;
 use crate::store::Store;
@@ -50,6 +51,7 @@ pub struct Services {
     pub(crate) reconciler: ReconcilerHandle,
     pub(crate) connection_changes: Arc<ConnectionChanges>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) vault: Vault,
     pub(crate) capabilities: BTreeSet<Capability>,
     pub(crate) trash_retention: Duration,
     pub(crate) version: &'static str,
@@ -69,6 +71,8 @@ pub struct ServicesSettings {
     pub connection_changes: Arc<ConnectionChanges>,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Where secrets are kept.
+    pub vault: Vault,
     /// How long a deleted table can be restored.
     pub trash_retention: Duration,
     /// The agent's version.
@@ -86,6 +90,7 @@ impl Services {
             reconciler,
             connection_changes,
             authorizer,
+            vault,
             trash_retention,
             version,
             stopping,
@@ -97,6 +102,7 @@ impl Services {
             reconciler,
             connection_changes,
             authorizer,
+            vault,
             capabilities,
             trash_retention,
             version,

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stream_spec::name::{ConnectionName, StreamName};
+use stream_spec::name::{ConnectionName, ScopeName, SecretKey, StreamName};
 
 use super::documents::{DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
 use super::records::{ObservedStream, Presence};
+use super::secrets::{ScopeKey, SealedSecret, SecretsWrite, SecretsWritten};
 use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, WrittenGrants, payload};
 use crate::governance::privilege::{Privilege, SecurableType};
+use crate::governance::secrets::ScopeId;
 use crate::state::StreamState;
 use crate::testing::definitions::{connection, declared};
 
@@ -22,6 +24,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     the_first_warehouse_is_the_one(&store).await;
     documents_are_kept_by_kind_and_name(&store).await;
     grants_are_on_what_exists_and_go_with_it(&store).await;
+    secrets_and_the_key_of_their_scope_are_written_together(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -38,7 +41,8 @@ async fn everything<S: Store>(store: &S) -> String {
     let streams = store.list_streams(&parent, None, 100).await.unwrap();
     let connections = store.list_connections(None, 100).await.unwrap();
     let (uids, warehouse) = (store.stream_uids().await.unwrap(), store.warehouse_id().await.unwrap());
-    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?}")
+    let secrets = store.list_secrets(&ScopeId::Connection("c1".into()), None, 100).await.unwrap();
+    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?} {secrets:?}")
 }
 
 async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {
@@ -153,6 +157,83 @@ async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S) {
     assert!(matches!(store.set_grants(0, &table).await.unwrap(), WrittenGrants::Written(_)));
     let other = select_for(SecurableType::Table, "main.pay.elsewhere", "readers", Privilege::Select);
     assert!(matches!(store.set_grants(0, &other).await.unwrap(), WrittenGrants::Written(_)));
+}
+
+async fn secrets_and_the_key_of_their_scope_are_written_together<S: Store>(store: &S) {
+    let (named, literal) = (ScopeId::Named(ScopeName::parse("pay").unwrap()), ScopeId::Connection("c1".into()));
+    let key = |text: &str| SecretKey::parse(text).unwrap();
+    let scope_key = |id: &str| ScopeKey {
+        key_id: id.into(),
+        master_key_id: "m1".into(),
+        wrapped: vec![1, 2],
+    };
+    let secret = |name: &str, revision: &str| SealedSecret {
+        key: key(name),
+        revision: revision.into(),
+        update_time_ms: 5,
+        updated_by: "me".into(),
+        sealed: vec![0, 255],
+    };
+    let write = |scope: &ScopeId, id: &str, put: &[SealedSecret], remove: &[&str]| SecretsWrite {
+        scope: scope.clone(),
+        key: scope_key(id),
+        anew: false,
+        put: put.to_vec(),
+        remove: remove.iter().map(|name| key(name)).collect(),
+    };
+    let written = async |change: SecretsWrite| store.write_secrets(&change).await.unwrap();
+    assert_eq!(
+        written(write(&named, "k1", &[secret("a", "1")], &[])).await,
+        SecretsWritten::ScopeMissing
+    );
+    assert_eq!(store.scope_key(&named).await.unwrap(), None);
+    let scope = StoredDocument {
+        name: "pay".into(),
+        generation: 1,
+        payload: String::new(),
+    };
+    assert!(store.insert_document(DocumentKind::Scope, &scope).await.unwrap());
+    for (scope, id) in [(&named, "k1"), (&literal, "k2")] {
+        let put = [secret("a", "1"), secret("b", "1"), secret("c", "1")];
+        assert_eq!(written(write(scope, id, &put, &[])).await, SecretsWritten::Done);
+    }
+    assert_eq!(
+        written(write(&named, "k2", &[secret("a", "2")], &[])).await,
+        SecretsWritten::KeyChanged
+    );
+    assert_eq!(
+        written(write(&named, "k1", &[secret("a", "3")], &["b", "none"])).await,
+        SecretsWritten::Done
+    );
+    let found = store.secret(&named, &key("a")).await.unwrap();
+    assert_eq!(found, Some((scope_key("k1"), secret("a", "3"))));
+    assert_eq!(store.secret(&named, &key("b")).await.unwrap(), None);
+    assert_eq!(
+        store.secret(&literal, &key("b")).await.unwrap(),
+        Some((scope_key("k2"), secret("b", "1")))
+    );
+    let entries = store.list_secrets(&literal, Some("a"), 1).await.unwrap();
+    assert_eq!(entries, [secret("b", "1").entry()]);
+
+    for (name, was_there) in [("a", true), ("a", false), ("c", true)] {
+        assert!(store.scope_key(&named).await.unwrap().is_some());
+        assert_eq!(store.delete_secret(&named, &key(name)).await.unwrap(), was_there, "{name}");
+    }
+    assert_eq!(
+        store.scope_key(&named).await.unwrap(),
+        None,
+        "the last secret takes the key with it"
+    );
+    let anew = SecretsWrite {
+        anew: true,
+        ..write(&literal, "k3", &[secret("b", "2")], &[])
+    };
+    assert_eq!(written(anew).await, SecretsWritten::Done);
+    let entries = store.list_secrets(&literal, None, 9).await.unwrap();
+    assert_eq!(
+        (entries.len(), store.scope_key(&literal).await.unwrap()),
+        (1, Some(scope_key("k3")))
+    );
 }
 
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {

@@ -94,19 +94,15 @@ pub struct Authorship {
     pub create_request_id: String,
 }
 
-/// A secret scope. Its data key is wrapped: whoever has the database alone reads no secret.
+/// A secret scope. Its secrets, and the key that they are sealed under, are not documents (`store::secrets`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopeRecord {
     /// Letters, digits, `_`, `-`, `.`, `@`.
     pub name: ScopeName,
-    /// Counts changes, from 1: each rotation is one.
+    /// Counts changes, from 1.
     pub generation: u64,
     /// Life and authorship.
     pub authorship: Authorship,
-    /// Which master key wraps the data key.
-    pub master_key_id: String,
-    /// The data key, encrypted by the master key, base64.
-    pub wrapped_key: String,
 }
 
 /// A service credential.

@@ -9,6 +9,7 @@ mod conformance;
 pub mod documents;
 pub mod payload;
 pub mod records;
+pub mod secrets;
 pub mod sqlite;
 
 use async_trait::async_trait;
@@ -16,6 +17,7 @@ use stream_spec::name::{ConnectionName, StreamName, TableName};
 
 use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
+use secrets::SecretStore;
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
 #[derive(Debug, thiserror::Error)]
@@ -139,7 +141,7 @@ impl std::fmt::Display for Parent {
 /// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
 /// it either done or not done.
 #[async_trait]
-pub trait Store: Send + Sync + 'static {
+pub trait Store: SecretStore + Send + Sync + 'static {
     /// Declares a new stream if name and table are free and its connection exists.
     async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError>;
 

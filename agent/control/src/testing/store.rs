@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stream_spec::name::{ConnectionName, StreamName, TableName};
+use stream_spec::name::{ConnectionName, SecretKey, StreamName, TableName};
 
 use super::effects::{Effects, MadeToFail};
+use crate::governance::secrets::ScopeId;
 use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
+use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError, WrittenGrants};
 
@@ -24,6 +26,25 @@ impl FaultyStore {
             action: "an effect",
             source: "made to fail".into(),
         })
+    }
+}
+
+#[async_trait]
+impl SecretStore for FaultyStore {
+    async fn scope_key(&self, scope: &ScopeId) -> Result<Option<ScopeKey>, StoreError> {
+        self.inner.scope_key(scope).await
+    }
+    async fn secret(&self, scope: &ScopeId, key: &SecretKey) -> Result<Option<(ScopeKey, SealedSecret)>, StoreError> {
+        self.inner.secret(scope, key).await
+    }
+    async fn list_secrets(&self, scope: &ScopeId, after: Option<&str>, limit: usize) -> Result<Vec<SecretEntry>, StoreError> {
+        self.inner.list_secrets(scope, after, limit).await
+    }
+    async fn write_secrets(&self, write: &SecretsWrite) -> Result<SecretsWritten, StoreError> {
+        self.inner.write_secrets(write).await
+    }
+    async fn delete_secret(&self, scope: &ScopeId, key: &SecretKey) -> Result<bool, StoreError> {
+        self.inner.delete_secret(scope, key).await
     }
 }
 

@@ -24,6 +24,8 @@ use tonic::{Code, Status};
 use super::{Services, ServicesSettings};
 use crate::connections::ConnectionChanges;
 use crate::governance::GrantAuthorizer;
+use crate::governance::secrets::Vault;
+use crate::governance::secrets::master::{LocalKey, MasterKeys};
 use crate::reconcile::backoff::Backoff;
 use crate::reconcile::{Reconciler, ReconcilerSettings};
 use crate::store::Store;
@@ -64,12 +66,15 @@ impl Agent {
         );
         let stopping = CancellationToken::new();
         let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
+        let master_key = Arc::new(LocalKey::from_bytes(&[7; 32]).unwrap());
+        let vault = Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), ""));
         let services = Services::new(ServicesSettings {
             store,
             engine: Arc::new(engine.clone()),
             reconciler: reconciler.handle(),
             connection_changes: Arc::new(ConnectionChanges::default()),
             authorizer,
+            vault,
             trash_retention,
             version: "0.0.0",
             stopping: stopping.clone(),

@@ -34,8 +34,9 @@ const STEPS: [&str; 3] = [
         name TEXT PRIMARY KEY NOT NULL,
         value TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;",
-    // Governance. A secret's value is sealed; `scope` is the document of a secret scope, or the uid of the connection whose
-    // literal secrets are kept. Audit events wait here until they are in their table.
+    // Governance. A secret's value is sealed under the data key of its scope, and that under a master key that is not here.
+    // `scope` is a secret scope's name, or names the connection whose literal secrets are kept. Audit events wait here until
+    // they are in their table.
     "CREATE TABLE documents (
         kind TEXT NOT NULL,
         name TEXT NOT NULL,
@@ -43,8 +44,14 @@ const STEPS: [&str; 3] = [
         payload TEXT NOT NULL,
         PRIMARY KEY (kind, name)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE scope_keys (
+        scope TEXT PRIMARY KEY NOT NULL,
+        key_id TEXT NOT NULL,
+        master_key_id TEXT NOT NULL,
+        wrapped BLOB NOT NULL
+    ) STRICT, WITHOUT ROWID;
     CREATE TABLE secrets (
-        scope TEXT NOT NULL,
+        scope TEXT NOT NULL REFERENCES scope_keys (scope),
         key TEXT NOT NULL,
         revision TEXT NOT NULL,
         update_time_ms INTEGER NOT NULL,

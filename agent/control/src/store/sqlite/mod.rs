@@ -1,7 +1,7 @@
 //! The embedded database: SQLite in WAL mode with full synchronisation, behind one thread of its own.
 //!
 //! This file owns the thread, the file and its settings; statements are in `streams.rs`, `connections.rs`,
-//! `documents.rs` and `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
+//! `documents.rs`, `secrets.rs` and `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
 //! a job that was answered is on disk.
 
 mod connections;
@@ -9,6 +9,7 @@ mod documents;
 mod facts;
 mod grants;
 mod migrations;
+mod secrets;
 mod streams;
 #[cfg(test)]
 mod tests;

@@ -1,17 +1,19 @@
 //! SQLite against the conformance suite, and what only a file can show: versions, locks, a damaged payload.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::Connection;
-use stream_spec::name::StreamName;
+use stream_spec::name::{ScopeName, SecretKey, StreamName};
 
 use super::SqliteStore;
 use super::migrations::VERSION;
+use crate::governance::secrets::master::{LocalKey, MasterKeys};
+use crate::governance::secrets::{ScopeId, SecretValue, Vault};
 use crate::state::{Condition, StreamState};
-use crate::store::conformance;
-use crate::store::documents::{DocumentKind, StoredDocument};
+use crate::store::documents::{Authorship, DocumentKind, ScopeRecord, StoredDocument};
 use crate::store::records::{ObservedStream, ObservedTable};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, conformance, documents};
 use crate::testing::definitions::{connection, declared};
 
 #[tokio::test]
@@ -67,15 +69,43 @@ fn volume() -> StoredDocument {
     }
 }
 
+/// The secret that the fixtures hold from version 3 on, as a vault with the fixtures' master key has it.
+async fn secret(store: Arc<dyn Store>, written: bool) -> SecretValue {
+    let key = LocalKey::from_bytes(b"a master key of these tests only").unwrap();
+    let vault = Vault::new(store.clone(), MasterKeys::new(Arc::new(key), Vec::new(), ""));
+    let (scope, key) = (ScopeName::parse("payments").unwrap(), SecretKey::parse("password").unwrap());
+    let id = ScopeId::Named(scope.clone());
+    if !written {
+        let authorship = Authorship {
+            uid: "s1".into(),
+            create_time_ms: 7,
+            created_by: "local-admin".into(),
+            update_time_ms: 7,
+            updated_by: "local-admin".into(),
+            create_request_id: String::new(),
+        };
+        let record = ScopeRecord {
+            name: scope,
+            generation: 1,
+            authorship,
+        };
+        assert!(documents::insert(&store, &record).await.unwrap());
+        let value = SecretValue::from("a secret of these tests only".to_owned());
+        vault.put(&id, &key, &value, "local-admin").await.unwrap();
+    }
+    vault.read(&id, &key).await.unwrap()
+}
+
 /// Writes the fixture of a new version. Run with `UPDATE_EXPECT=1` after a migration was added; those of older versions
 /// are never written again, they are what older agents left behind.
 async fn write_fixture(path: &Path) {
-    let store = SqliteStore::open(path).await.unwrap();
+    let store = Arc::new(SqliteStore::open(path).await.unwrap());
     store.insert_connection(&connection("kafka")).await.unwrap();
     store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
     store.observe_stream("u1", &observed()).await.unwrap();
     store.remember_warehouse(WAREHOUSE_ID).await.unwrap();
     assert!(store.insert_document(DocumentKind::Volume, &volume()).await.unwrap());
+    secret(store.clone(), false).await;
     store.close().await;
     // One file, without the log beside it.
     Connection::open(path)
@@ -93,7 +123,7 @@ async fn a_database_of_every_version_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("agent.db");
         std::fs::copy(fixture(version), &path).unwrap();
-        let store = SqliteStore::open(&path).await.unwrap();
+        let store = Arc::new(SqliteStore::open(&path).await.unwrap());
         let record = store
             .stream_by_name(&StreamName::parse("main.pay.orders").unwrap())
             .await
@@ -113,6 +143,9 @@ async fn a_database_of_every_version_is_read() {
         );
         let documents = store.list_documents(DocumentKind::Volume, "", None, 9).await.unwrap();
         assert_eq!(documents, Vec::from_iter((version >= 3).then(volume)), "version {version}");
+        if version >= 3 {
+            assert_eq!(secret(store.clone(), true).await.expose(), b"a secret of these tests only");
+        }
         store.close().await;
         let found: i64 = Connection::open(&path)
             .unwrap()

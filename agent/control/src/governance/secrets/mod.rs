@@ -1,0 +1,19 @@
+//! The vault: secrets, encrypted at rest. Each scope has a random data key; values are sealed under it, and the data key is
+//! sealed under a master key that is not in the database (`master.rs`).
+//!
+//! The invariant: outside of a `SecretValue` no secret byte exists in this process except under AES-256-GCM, and what is
+//! opened is exactly what was sealed for that scope, key and revision. Nothing here prints a value.
+
+mod cipher;
+mod error;
+pub mod master;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod value;
+mod vault;
+
+pub use error::VaultError;
+pub use scope::ScopeId;
+pub use value::SecretValue;
+pub use vault::{NewSecret, Vault};
