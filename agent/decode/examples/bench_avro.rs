@@ -1,13 +1,12 @@
 //! Decoding speed of Avro messages, beside `arrow-avro` in the same run:
-//! `cargo run --release -p stream-decode --example bench_avro [ROUNDS [alone]]`; `alone` leaves `arrow-avro` out, for a profiler.
+//! `cargo run --release -p stream-decode --example bench_avro [ROUNDS [SUBJECT]]`.
 //!
-//! Both read the same records into the same columns, in turns; each prints the processor's time of its best round, so that other
-//! work on the machine disturbs the comparison least. `arrow-avro` gets each record behind a Confluent header, which it needs. It gives
-//! up a batch at the first bad message, so those are measured for ours alone. On Linux only: the kernel's count of processor time
-//! is a file there.
+//! `arrow-avro` gets each record behind a Confluent header, which it needs. It gives up a batch at the first bad message, so damaged
+//! ones are for ours alone.
+
+mod measure;
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use arrow_avro::reader::ReaderBuilder;
 use arrow_avro::schema::{AvroSchema, Fingerprint, FingerprintAlgorithm, SchemaStore};
@@ -16,11 +15,9 @@ use stream_decode::plan::compile;
 use stream_spec::schema;
 use stream_spec::stream::SchemaText;
 
-const BATCH_RECORDS: usize = 5_000;
-const ROUNDS: usize = 30;
-const SCHEMA_ID: u32 = 1;
+use measure::{BATCH_MESSAGES, Contender, Failure, Random, Wish, timed};
 
-type Failure = Box<dyn std::error::Error>;
+const SCHEMA_ID: u32 = 1;
 
 /// Records of one schema.
 struct Subject {
@@ -30,132 +27,47 @@ struct Subject {
 }
 
 fn main() -> Result<(), Failure> {
-    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let alone = std::env::args().nth(2).is_some();
+    let wish = Wish::read()?;
     for subject in [transactions(20_000), flat(100_000), nested(40_000)] {
-        let bytes: usize = subject.records.iter().map(Vec::len).sum();
-        println!(
-            "{}: {} records, {} bytes each on average",
-            subject.name,
-            subject.records.len(),
-            bytes / subject.records.len()
-        );
-        let sound: Vec<Option<&[u8]>> = subject.records.iter().map(|record| Some(record.as_slice())).collect();
-        let mut ours = Ours::new(&subject)?;
-        let mut theirs = Theirs::new(&subject)?;
-        let (mut our_time, mut their_time) = (Duration::MAX, Duration::MAX);
-        for _ in 0..rounds {
-            our_time = our_time.min(ours.round(&sound, 0)?);
-            if !alone {
-                their_time = their_time.min(theirs.round()?);
-            }
+        if !wish.is_for(subject.name) {
+            continue;
         }
-        print_speed("stream-decode", bytes, sound.len(), our_time);
-        if !alone {
-            print_speed("arrow-avro", bytes, sound.len(), their_time);
-            println!("{:>16} {:.2}", "ratio", their_time.as_secs_f64() / our_time.as_secs_f64());
-        }
-        for one_bad_in in [100, 2] {
-            let payloads: Vec<Option<&[u8]>> = sound
-                .iter()
-                .enumerate()
-                .map(|(index, payload)| damaged(index, one_bad_in, *payload))
-                .collect();
-            let bad = sound.len() / one_bad_in;
-            let mut time = Duration::MAX;
-            for _ in 0..rounds {
-                time = time.min(ours.round(&payloads, bad)?);
-            }
-            print_speed(&format!("{} % bad", 100 / one_bad_in), bytes, sound.len(), time);
-        }
+        // The whole of a record is read before it is found that its last byte is missing.
+        let mut contenders = measure::ours(&subject.records, || decoder(&subject), |record| record.truncate(record.len() - 1))?;
+        contenders.push(theirs(&subject)?);
+        measure::compare(subject.name, &subject.records, &wish, contenders)?;
     }
     Ok(())
 }
 
-/// Each so many-th record without its last byte: the whole of it is read before that is found.
-fn damaged(index: usize, one_bad_in: usize, payload: Option<&[u8]>) -> Option<&[u8]> {
-    match payload {
-        Some([record @ .., _]) if index.is_multiple_of(one_bad_in) => Some(record),
-        payload => payload,
-    }
+fn decoder(subject: &Subject) -> Result<Decoder, Failure> {
+    let parsed = schema::parse(&SchemaText::Avro(subject.schema.clone())).map_err(|problems| format!("{problems:?}"))?;
+    Ok(Decoder::new(vec![compile(&parsed, &parsed)?])?)
 }
 
-struct Ours {
-    decoder: Decoder,
-}
-
-impl Ours {
-    fn new(subject: &Subject) -> Result<Self, Failure> {
-        let parsed = schema::parse(&SchemaText::Avro(subject.schema.clone())).map_err(|problems| format!("{problems:?}"))?;
-        let decoder = Decoder::new(vec![compile(&parsed, &parsed)?])?;
-        Ok(Self { decoder })
-    }
-
-    fn round(&mut self, payloads: &[Option<&[u8]>], bad: usize) -> Result<Duration, Failure> {
-        let start = processor_time()?;
-        let mut misfits = 0;
-        for batch in payloads.chunks(BATCH_RECORDS) {
-            let decoded = self.decoder.decode(batch, &[])?;
-            misfits += decoded.report.misfit_messages();
-            assert_eq!(decoded.array.len(), batch.len(), "a batch is taken whole");
-            black_box(decoded.array);
-        }
-        let time = processor_time()? - start;
-        assert_eq!(misfits, bad, "every other record fits");
-        Ok(time)
-    }
-}
-
-struct Theirs {
-    decoder: arrow_avro::reader::Decoder,
-    batches: Vec<Vec<u8>>,
-}
-
-impl Theirs {
-    fn new(subject: &Subject) -> Result<Self, Failure> {
-        let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
-        store.set(Fingerprint::Id(SCHEMA_ID), AvroSchema::new(subject.schema.clone()))?;
-        let decoder = ReaderBuilder::new()
-            .with_writer_schema_store(store)
-            .with_active_fingerprint(Fingerprint::Id(SCHEMA_ID))
-            .with_batch_size(BATCH_RECORDS)
-            .build_decoder()?;
-        let batch = |records: &[Vec<u8>]| -> Vec<u8> {
-            let framed = |record: &Vec<u8>| [&[0], SCHEMA_ID.to_be_bytes().as_slice(), record].concat();
-            records.iter().flat_map(framed).collect()
-        };
-        let batches = subject.records.chunks(BATCH_RECORDS).map(batch).collect();
-        Ok(Self { decoder, batches })
-    }
-
-    fn round(&mut self) -> Result<Duration, Failure> {
-        let start = processor_time()?;
-        for batch in &self.batches {
-            let read = self.decoder.decode(batch)?;
-            assert_eq!(read, batch.len(), "one batch is one call");
-            black_box(self.decoder.flush()?);
-        }
-        Ok(processor_time()? - start)
-    }
-}
-
-/// What this thread has run so far.
-fn processor_time() -> Result<Duration, Failure> {
-    // The kernel counts when it looks at a thread.
-    std::thread::yield_now();
-    let counts = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds = counts.split_whitespace().next().ok_or("no count of processor time")?;
-    Ok(Duration::from_nanos(nanoseconds.parse()?))
-}
-
-fn print_speed(name: &str, bytes: usize, records: usize, time: Duration) {
-    let seconds = time.as_secs_f64();
-    println!(
-        "{name:>16}: {:7.0} MB per CPU-second, {:6.2} million rows, {:.0} ns per record",
-        bytes as f64 / 1e6 / seconds,
-        records as f64 / 1e6 / seconds,
-        seconds * 1e9 / records as f64
-    );
+fn theirs(subject: &Subject) -> Result<Contender<'static>, Failure> {
+    let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
+    store.set(Fingerprint::Id(SCHEMA_ID), AvroSchema::new(subject.schema.clone()))?;
+    let mut decoder = ReaderBuilder::new()
+        .with_writer_schema_store(store)
+        .with_active_fingerprint(Fingerprint::Id(SCHEMA_ID))
+        .with_batch_size(BATCH_MESSAGES)
+        .build_decoder()?;
+    let batch = |records: &[Vec<u8>]| -> Vec<u8> {
+        let framed = |record: &Vec<u8>| [&[0], SCHEMA_ID.to_be_bytes().as_slice(), record].concat();
+        records.iter().flat_map(framed).collect()
+    };
+    let batches: Vec<Vec<u8>> = subject.records.chunks(BATCH_MESSAGES).map(batch).collect();
+    Ok(Contender::new("arrow-avro", move || {
+        timed(|| {
+            for batch in &batches {
+                let read = decoder.decode(batch)?;
+                assert_eq!(read, batch.len(), "one batch is one call");
+                black_box(decoder.flush()?);
+            }
+            Ok(())
+        })
+    }))
 }
 
 /// Payments with a merchant, items and a memo, about 1 KB each.
@@ -327,28 +239,4 @@ const WORDS: [&str; 8] = [
 fn words(count: usize, random: &mut Random) -> String {
     let words: Vec<&str> = (0..count).map(|_| random.pick(&WORDS)).collect();
     words.join(" ")
-}
-
-/// A small xorshift generator: the same records in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words.get(self.below(words.len() as u64) as usize).copied().unwrap_or_default()
-    }
-
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }

@@ -1,14 +1,14 @@
-//! Decoding speed on transaction records of about 1 KB, beside `arrow-json` in the same run:
-//! `cargo run --release -p stream-decode --example bench_json [ROUNDS [alone]]`; `alone` leaves `arrow-json` out, for a
-//! profiler.
+//! Decoding speed on JSON records, beside `arrow-json` in the same run:
+//! `cargo run --release -p stream-decode --example bench_json [ROUNDS [SUBJECT]]`.
 //!
-//! Both read the same records into the same columns, in turns; each prints the processor's time of its best round, so that
-//! other work on the machine disturbs the comparison least. On Linux only: the kernel's count of that time is a file there.
+//! `arrow-json` gets the records of a batch as lines of one text, which it needs. It gives up a batch with a record that does not fit,
+//! so damaged ones are for ours alone.
+
+mod measure;
 
 use std::fmt::Write;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
 
 use arrow_json::ReaderBuilder;
 use arrow_schema::{DataType as ArrowType, Field as ArrowField, Schema, TimeUnit};
@@ -17,60 +17,46 @@ use stream_decode::decoder::Decoder;
 use stream_decode::plan::Plan;
 use stream_spec::types::{DataType, Field};
 
-const RECORDS: usize = 20_000;
-const BATCH_RECORDS: usize = 5_000;
-const ROUNDS: usize = 40;
+use measure::{BATCH_MESSAGES, Contender, Failure, Random, Wish, timed};
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let fields = transaction_fields();
-    let records = transactions(RECORDS);
-    let bytes: usize = records.iter().map(String::len).sum();
-    println!("{RECORDS} records, {} bytes each on average", bytes / RECORDS);
+struct Subject {
+    name: &'static str,
+    fields: Vec<Field>,
+    records: Vec<Vec<u8>>,
+}
 
-    let payloads: Vec<Option<&[u8]>> = records.iter().map(|record| Some(record.as_bytes())).collect();
-    let lines: Vec<String> = records.chunks(BATCH_RECORDS).map(|batch| batch.join("\n")).collect();
-    let mut decoder = Decoder::new(vec![Plan::json(&DataType::Struct(fields.clone()))?])?;
-    let schema = Arc::new(Schema::new(fields.iter().map(their_field).collect::<Vec<_>>()));
-    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let alone = std::env::args().nth(2).is_some();
-    let (mut ours, mut theirs) = (Duration::MAX, Duration::MAX);
-    for _ in 0..rounds {
-        let start = processor_time()?;
-        for batch in payloads.chunks(BATCH_RECORDS) {
-            let decoded = decoder.decode(batch, &[])?;
-            assert_eq!(decoded.report.misfit_messages(), 0, "every record fits");
-            assert_eq!(decoded.array.len(), batch.len(), "a batch is taken whole");
-            black_box(decoded.array);
-        }
-        ours = ours.min(processor_time()? - start);
-        if alone {
+fn main() -> Result<(), Failure> {
+    let wish = Wish::read()?;
+    for subject in [transactions(20_000), flat(100_000), nested(40_000)] {
+        if !wish.is_for(subject.name) {
             continue;
         }
-
-        let start = processor_time()?;
-        for batch in &lines {
-            let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
-                .with_batch_size(BATCH_RECORDS)
-                .build_decoder()?;
-            decoder.decode(batch.as_bytes())?;
-            black_box(decoder.flush()?);
-        }
-        theirs = theirs.min(processor_time()? - start);
-    }
-    print_speed("stream-decode", bytes, ours);
-    if !alone {
-        print_speed("arrow-json", bytes, theirs);
+        // The whole of a record is read before it is found that its last brace is missing.
+        let decoder = || Ok(Decoder::new(vec![Plan::json(&DataType::Struct(subject.fields.clone()))?])?);
+        let mut contenders = measure::ours(&subject.records, decoder, |record| record.truncate(record.len() - 1))?;
+        contenders.push(theirs(&subject));
+        measure::compare(subject.name, &subject.records, &wish, contenders)?;
     }
     Ok(())
 }
 
-/// What this thread has run so far.
-fn processor_time() -> Result<Duration, Box<dyn std::error::Error>> {
-    // The kernel counts when it looks at a thread.
-    std::thread::yield_now();
-    let counts = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds = counts.split_whitespace().next().ok_or("no count of processor time")?;
-    Ok(Duration::from_nanos(nanoseconds.parse()?))
+fn theirs(subject: &Subject) -> Contender<'static> {
+    let schema = Arc::new(Schema::new(subject.fields.iter().map(their_field).collect::<Vec<_>>()));
+    let batches: Vec<Vec<u8>> = subject.records.chunks(BATCH_MESSAGES).map(|batch| batch.join(&b'\n')).collect();
+    Contender::new("arrow-json", move || {
+        timed(|| {
+            for batch in &batches {
+                let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
+                    .with_batch_size(BATCH_MESSAGES)
+                    .build_decoder()?;
+                decoder.decode(batch)?;
+                let rows = decoder.flush()?.map_or(0, |rows| rows.num_rows());
+                assert!(rows > 0 && rows <= BATCH_MESSAGES, "one batch is one call");
+                black_box(rows);
+            }
+            Ok(())
+        })
+    })
 }
 
 /// The field as `arrow-json` takes it: it knows no time zone by name.
@@ -83,13 +69,23 @@ fn their_field(field: &Field) -> ArrowField {
     }
 }
 
-fn print_speed(name: &str, bytes: usize, time: Duration) {
-    let per_record = time.as_nanos() / RECORDS as u128;
-    let speed = bytes as f64 / 1e6 / time.as_secs_f64();
-    println!("{name:>14}: {speed:7.0} MB per CPU-second, {per_record} ns per record");
+fn structure(fields: &[(&str, DataType)]) -> DataType {
+    DataType::Struct(fields_of(fields))
 }
 
-fn transaction_fields() -> Vec<Field> {
+fn list(element: DataType) -> DataType {
+    DataType::Array(Box::new(element))
+}
+
+fn fields_of(fields: &[(&str, DataType)]) -> Vec<Field> {
+    fields
+        .iter()
+        .map(|(name, data_type)| Field::new(*name, data_type.clone()))
+        .collect()
+}
+
+/// Card transactions of about 1 KB.
+fn transactions(count: usize) -> Subject {
     use DataType::{BigInt, Double, String, Timestamp};
     let merchant = [
         ("id", BigInt),
@@ -100,21 +96,119 @@ fn transaction_fields() -> Vec<Field> {
         ("lon", Double),
     ];
     let item = [("sku", String), ("qty", BigInt), ("price", Double)];
-    let structure = |fields: &[(&str, DataType)]| DataType::Struct(fields.iter().map(|(name, t)| Field::new(*name, t.clone())).collect());
-    vec![
-        Field::new("event_id", String),
-        Field::new("event_type", String),
-        Field::new("created_at", Timestamp),
-        Field::new("occurred_ms", BigInt),
-        Field::new("account_id", BigInt),
-        Field::new("sequence", BigInt),
-        Field::new("amount", Double),
-        Field::new("fee", Double),
-        Field::new("merchant", structure(&merchant)),
-        Field::new("items", DataType::Array(Box::new(structure(&item)))),
-        Field::new("user_agent", String),
-        Field::new("memo", String),
-    ]
+    let fields = [
+        ("event_id", String),
+        ("event_type", String),
+        ("created_at", Timestamp),
+        ("occurred_ms", BigInt),
+        ("account_id", BigInt),
+        ("sequence", BigInt),
+        ("amount", Double),
+        ("fee", Double),
+        ("merchant", structure(&merchant)),
+        ("items", list(structure(&item))),
+        ("user_agent", String),
+        ("memo", String),
+    ];
+    let mut random = Random(7);
+    Subject {
+        name: "transactions",
+        fields: fields_of(&fields),
+        records: (0..count).map(|sequence| transaction(sequence, &mut random).into_bytes()).collect(),
+    }
+}
+
+/// Ten fields without structure, some of them null.
+fn flat(count: usize) -> Subject {
+    use DataType::{BigInt, Boolean, Date, Decimal, Double, Float, Int, String, Timestamp};
+    let price = Decimal { precision: 12, scale: 2 };
+    let fields = [
+        ("id", BigInt),
+        ("device", String),
+        ("at", Timestamp),
+        ("day", Date),
+        ("ok", Boolean),
+        ("count", Int),
+        ("value", Double),
+        ("note", String),
+        ("ratio", Float),
+        ("price", price),
+    ];
+    let mut random = Random(11);
+    let mut record = |sequence: usize| {
+        let value = match random.below(4) {
+            0 => "null".to_owned(),
+            _ => format!("{:.6}", random.fraction()),
+        };
+        let note = match random.below(2) {
+            0 => "null".to_owned(),
+            _ => format!("\"{} {}\"", random.pick(&CATEGORIES), random.pick(&WORDS[..12])),
+        };
+        format!(
+            r#"{{"id":{sequence},"device":"device-{:05}","at":"2024-02-29T12:{:02}:{:02}Z","day":"2024-03-{:02}","ok":{},"count":{},"value":{value},"note":{note},"ratio":{:.4},"price":{}}}"#,
+            random.below(20_000),
+            random.below(60),
+            random.below(60),
+            1 + random.below(30),
+            random.below(2) == 1,
+            random.below(1000),
+            random.fraction(),
+            cents(&mut random, 10_000_000),
+        )
+    };
+    Subject {
+        name: "flat",
+        fields: fields_of(&fields),
+        records: (0..count).map(|sequence| record(sequence).into_bytes()).collect(),
+    }
+}
+
+/// Records in records, arrays of records in arrays of records, eight levels of type.
+fn nested(count: usize) -> Subject {
+    use DataType::{BigInt, Double, Int, String};
+    let position = structure(&[("lat", Double), ("lon", Double)]);
+    let address = structure(&[("city", String), ("position", position)]);
+    let line = structure(&[("sku", String), ("qty", Int), ("options", list(Int))]);
+    let parcel = structure(&[("weight", Int), ("lines", list(line))]);
+    let fields = [
+        ("id", BigInt),
+        ("customer", structure(&[("name", String), ("address", address)])),
+        ("parcels", list(parcel)),
+    ];
+    let mut random = Random(13);
+    let lines = |random: &mut Random| {
+        let line = |random: &mut Random| {
+            format!(
+                r#"{{"sku":"SKU-{:04}","qty":{},"options":[1,200,-5]}}"#,
+                random.below(9999),
+                random.below(9)
+            )
+        };
+        let lines: Vec<_> = (0..1 + random.below(4)).map(|_| line(random)).collect();
+        lines.join(",")
+    };
+    let mut record = |sequence: usize| {
+        let address = match random.below(5) {
+            0 => "null".to_owned(),
+            _ => format!(
+                r#"{{"city":"Zürich","position":{{"lat":{:.6},"lon":{:.6}}}}}"#,
+                random.fraction() * 90.0,
+                random.fraction() * 180.0
+            ),
+        };
+        let name = random.pick(&CATEGORIES);
+        let parcel = |random: &mut Random| format!(r#"{{"weight":{},"lines":[{}]}}"#, random.below(10_000), lines(random));
+        let parcels: Vec<_> = (0..1 + random.below(3)).map(|_| parcel(&mut random)).collect();
+        format!(
+            r#"{{"id":{sequence},"customer":{{"name":"{name}","address":{address}}},"parcels":[{}]}}"#,
+            parcels.join(",")
+        )
+    };
+    Subject {
+        name: "nested",
+        fields: fields_of(&fields),
+        records: (0..count).map(|sequence| record(sequence).into_bytes()).collect(),
+    }
 }
 
 const EVENT_TYPES: [&str; 4] = ["payment.authorized", "payment.captured", "transfer.sent", "payment.declined"];
@@ -142,12 +236,6 @@ const WORDS: [&str; 16] = [
     "back\\\\slash",
 ];
 
-/// Records that depend on their number alone.
-fn transactions(count: usize) -> Vec<String> {
-    let mut random = Random(7);
-    (0..count).map(|sequence| transaction(sequence, &mut random)).collect()
-}
-
 fn transaction(sequence: usize, random: &mut Random) -> String {
     let mut record = String::new();
     let mut add = |text: std::fmt::Arguments<'_>| {
@@ -172,7 +260,7 @@ fn transaction(sequence: usize, random: &mut Random) -> String {
     ));
     add(format_args!(
         r#""sequence":{sequence},"amount":{},"fee":{},"#,
-        random.cents(1_000_000),
+        cents(random, 1_000_000),
         random.fraction()
     ));
     add(format_args!(
@@ -192,7 +280,7 @@ fn transaction(sequence: usize, random: &mut Random) -> String {
             r#"{comma}{{"sku":"SKU-{:06}-{item}","qty":{},"price":{}}}"#,
             random.below(999_983),
             1 + random.below(5),
-            random.cents(50_000)
+            cents(random, 50_000)
         ));
     }
     add(format_args!(r#"],"user_agent":"{}","memo":""#, random.pick(&AGENTS)));
@@ -203,30 +291,6 @@ fn transaction(sequence: usize, random: &mut Random) -> String {
     record
 }
 
-/// A small xorshift generator: the same records in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words.get(self.below(words.len() as u64) as usize).copied().unwrap_or_default()
-    }
-
-    fn cents(&mut self, bound: u64) -> f64 {
-        self.below(bound) as f64 / 100.0
-    }
-
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
+fn cents(random: &mut Random, bound: u64) -> f64 {
+    random.below(bound) as f64 / 100.0
 }

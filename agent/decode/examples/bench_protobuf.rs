@@ -1,13 +1,13 @@
 //! Decoding speed on Protobuf messages, beside `ptars` and `prost-reflect` in the same run:
-//! `cargo run --release -p stream-decode --example bench_protobuf [ROUNDS [alone]]`; `alone` leaves the others out, for a profiler.
+//! `cargo run --release -p stream-decode --example bench_protobuf [ROUNDS [SUBJECT]]`.
 //!
-//! All read the same messages, in turns; each prints the processor's time of its best round, so that other work on the machine
-//! disturbs the comparison least. `ptars` makes Arrow columns too; it takes messages in an Arrow array only, and what making that array
-//! costs is taken off its time. It gives up a batch with a bad message, so it is asked only where none is bad. `prost-reflect` makes
-//! messages in memory, no columns. On Linux only: the kernel's count of the processor's time is a file there.
+//! `ptars` makes Arrow columns too; it takes messages in an Arrow array only, and what making that array costs is taken off its
+//! time. It gives up a batch with a bad message, so damaged ones are for ours alone. `prost-reflect` makes messages in memory, no
+//! columns.
+
+mod measure;
 
 use std::hint::black_box;
-use std::time::Duration;
 
 use arrow_array::builder::BinaryBuilder;
 use prost_reflect::{DescriptorPool, DynamicMessage};
@@ -19,17 +19,13 @@ use stream_decode::plan::compile;
 use stream_spec::schema::parse;
 use stream_spec::stream::SchemaText;
 
-type Failure = Box<dyn std::error::Error>;
-
-const BATCH_MESSAGES: usize = 5_000;
-const ROUNDS: usize = 30;
+use measure::{BATCH_MESSAGES, Contender, Failure, Random, Wish, timed};
 
 fn main() -> Result<(), Failure> {
-    let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |rounds| rounds.parse())?;
-    let alone = std::env::args().nth(2).is_some();
+    let wish = Wish::read()?;
     for subject in [transactions(), flat(), deep()] {
-        for bad_percent in [0, 1, 50] {
-            measure(&subject, bad_percent, rounds, alone)?;
+        if wish.is_for(subject.name) {
+            measure(&subject, &wish)?;
         }
     }
     Ok(())
@@ -41,97 +37,48 @@ struct Subject {
     messages: Vec<Vec<u8>>,
 }
 
-fn measure(subject: &Subject, bad_percent: usize, rounds: usize, alone: bool) -> Result<(), Failure> {
-    let mut messages = subject.messages.clone();
-    let bad = messages.iter_mut().enumerate().filter(|(index, _)| index * 37 % 100 < bad_percent);
-    let bad: usize = bad.map(|(_, message)| message.truncate(message.len() / 2 + 1)).count();
-    let bytes: usize = messages.iter().map(Vec::len).sum();
-    let count = messages.len();
-    println!(
-        "{}, {bad_percent} % cut in half: {count} messages, {} bytes each on average",
-        subject.name,
-        bytes / count
-    );
+fn measure(subject: &Subject, wish: &Wish) -> Result<(), Failure> {
+    let messages = &subject.messages;
     let payloads: Vec<Option<&[u8]>> = messages.iter().map(|message| Some(message.as_slice())).collect();
     let pool = pool(subject.proto)?;
-    let handler = Handler::try_new(
-        &pool.encode_to_vec(),
-        "bench.M",
-        PtarsConfig::default().with_enum_repr(EnumRepr::String),
-    )?;
+    let config = PtarsConfig::default().with_enum_repr(EnumRepr::String);
+    let handler = Handler::try_new(&pool.encode_to_vec(), "bench.M", config)?;
     let message = pool.get_message_by_name("bench.M").ok_or("no message M")?;
-    let mut decoder = decoder(subject.proto)?;
-    let (mut ours, mut theirs, mut copies, mut dynamic) = (Duration::MAX, Duration::MAX, Duration::MAX, Duration::MAX);
-    for _ in 0..rounds {
-        let mut misfits = 0;
-        ours = ours.min(timed(|| {
-            for batch in payloads.chunks(BATCH_MESSAGES) {
-                let decoded = decoder.decode(batch, &[])?;
-                misfits += decoded.report.misfit_messages();
-                assert_eq!(decoded.array.len(), batch.len(), "a batch is taken whole");
-                black_box(decoded.array);
-            }
-            Ok(())
-        })?);
-        // A message that is cut between two fields is a shorter one.
-        assert!(misfits <= bad && misfits * 2 >= bad, "{misfits} of {bad}");
-        if alone {
-            continue;
-        }
-        dynamic = dynamic.min(timed(|| {
-            for payload in payloads.iter().flatten() {
-                let _ = black_box(DynamicMessage::decode(message.clone(), *payload));
-            }
-            Ok(())
-        })?);
-        if bad > 0 {
-            continue;
-        }
-        theirs = theirs.min(timed(|| {
+    // The last byte is one of the innermost text, which is read last.
+    let mut contenders = measure::ours(
+        messages,
+        || decoder(subject.proto),
+        |message| {
+            message.pop();
+            message.push(0xff);
+        },
+    )?;
+    contenders.push(Contender::new("ptars", || {
+        let whole = timed(|| {
             for batch in payloads.chunks(BATCH_MESSAGES) {
                 black_box(handler.decode_bytes(batch)?);
             }
             Ok(())
-        })?);
-        copies = copies.min(timed(|| {
+        })?;
+        let copies = timed(|| {
             for batch in payloads.chunks(BATCH_MESSAGES) {
                 let mut builder = BinaryBuilder::new();
                 batch.iter().for_each(|payload| builder.append_option(*payload));
                 black_box(builder.finish());
             }
             Ok(())
-        })?);
-    }
-    print_speed("stream-decode", bytes, count, ours, ours);
-    if !alone {
-        if bad == 0 {
-            print_speed("ptars", bytes, count, theirs.saturating_sub(copies), ours);
-        }
-        print_speed("prost-reflect", bytes, count, dynamic, ours);
-    }
-    Ok(())
-}
-
-fn print_speed(name: &str, bytes: usize, count: usize, time: Duration, ours: Duration) {
-    let per_message = time.as_nanos() / count as u128;
-    let speed = bytes as f64 / 1e6 / time.as_secs_f64();
-    let ratio = time.as_secs_f64() / ours.as_secs_f64();
-    println!("{name:>14}: {speed:6.0} MB per CPU-second, {per_message:5} ns per message, {ratio:.2} of our time");
-}
-
-fn timed(run: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
-    let start = processor_time()?;
-    run()?;
-    Ok(processor_time()? - start)
-}
-
-/// What this thread has run so far.
-fn processor_time() -> Result<Duration, Failure> {
-    // The kernel counts when it looks at a thread.
-    std::thread::yield_now();
-    let counts = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanoseconds = counts.split_whitespace().next().ok_or("no count of processor time")?;
-    Ok(Duration::from_nanos(nanoseconds.parse()?))
+        })?;
+        Ok(whole.saturating_sub(copies))
+    }));
+    contenders.push(Contender::new("prost-reflect", || {
+        timed(|| {
+            for payload in messages {
+                black_box(DynamicMessage::decode(message.clone(), payload.as_slice())?);
+            }
+            Ok(())
+        })
+    }));
+    measure::compare(subject.name, messages, wish, contenders)
 }
 
 fn decoder(proto: &str) -> Result<Decoder, Failure> {
@@ -335,29 +282,5 @@ impl Message {
         self.raw_varint(value.len() as u64);
         self.bytes.extend(value);
         self
-    }
-}
-
-/// A small xorshift generator: the same messages in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words.get(self.below(words.len() as u64) as usize).copied().unwrap_or_default()
-    }
-
-    fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
