@@ -13,10 +13,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryArray, StringArray};
-use arrow_buffer::{Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 
-use super::{ColumnBuilder, next_capacity, remove_validity};
+use super::validity::Validity;
+use super::{ColumnBuilder, next_capacity};
 use crate::text::utf8::append_repaired;
 
 pub(crate) struct BytesColumn {
@@ -24,7 +25,7 @@ pub(crate) struct BytesColumn {
     /// One more than elements; the last is where the open tail begins. Within `i32` because a batch's bytes are bounded.
     offsets: Vec<i32>,
     bytes: Vec<u8>,
-    validity: NullBufferBuilder,
+    validity: Validity,
 }
 
 #[derive(Clone, Copy)]
@@ -49,7 +50,7 @@ impl BytesColumn {
             kind,
             offsets: vec![0],
             bytes: Vec::new(),
-            validity: NullBufferBuilder::new(0),
+            validity: Validity::default(),
         }
     }
 
@@ -60,6 +61,7 @@ impl BytesColumn {
     }
 
     /// The open tail's buffer; only append to it.
+    #[inline]
     pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
@@ -67,8 +69,7 @@ impl BytesColumn {
     /// Makes the open tail the next element.
     #[inline]
     pub(crate) fn commit_tail(&mut self) {
-        self.push_end();
-        self.validity.append_non_null();
+        push_offset(&mut self.offsets, self.bytes.len());
     }
 
     /// Forgets the open tail.
@@ -83,11 +84,6 @@ impl BytesColumn {
     fn offset(&self, index: usize) -> usize {
         self.offsets.get(index).map_or(0, |offset| offset.cast_unsigned() as usize)
     }
-
-    fn push_end(&mut self) {
-        debug_assert!(i32::try_from(self.bytes.len()).is_ok(), "batches are bounded so that offsets fit");
-        self.offsets.push(i32::try_from(self.bytes.len()).unwrap_or(i32::MAX));
-    }
 }
 
 impl ColumnBuilder for BytesColumn {
@@ -96,8 +92,8 @@ impl ColumnBuilder for BytesColumn {
     }
 
     fn append_null(&mut self) {
-        self.push_end();
-        self.validity.append_null();
+        self.validity.set_null(self.len());
+        self.commit_tail();
     }
 
     fn truncate(&mut self, len: usize) {
@@ -110,14 +106,15 @@ impl ColumnBuilder for BytesColumn {
         let (start, end) = (self.offset(range.start), self.offset(range.end));
         self.bytes.drain(start..end);
         remove_offsets(&mut self.offsets, range.clone());
-        remove_validity(&mut self.validity, range);
+        self.validity.remove(range);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let validity = self.validity.finish(self.len());
         let offsets = finish_offsets(&mut self.offsets);
         let next = Vec::with_capacity(next_capacity(self.bytes.len()));
         let bytes = Buffer::from_vec(std::mem::replace(&mut self.bytes, next));
-        let validity = self.validity.finish();
+
         Ok(match self.kind {
             BytesKind::Text => Arc::new(checked_texts(offsets, bytes, validity)?),
             BytesKind::Binary => Arc::new(BinaryArray::try_new(offsets, bytes, validity)?),
@@ -161,6 +158,13 @@ fn repaired(offsets: &[i32], bytes: &[u8]) -> (OffsetBuffer<i32>, Buffer) {
         ends.push(i32::try_from(texts.len()).unwrap_or(i32::MAX));
     }
     (OffsetBuffer::new(ScalarBuffer::from(ends)), Buffer::from_vec(texts))
+}
+
+/// Ends an element there.
+#[inline]
+pub(super) fn push_offset(offsets: &mut Vec<i32>, end: usize) {
+    debug_assert!(i32::try_from(end).is_ok(), "batches are bounded so that offsets fit");
+    offsets.push(i32::try_from(end).unwrap_or(i32::MAX));
 }
 
 /// The offsets as Arrow's; the vector starts over at one zero.

@@ -8,6 +8,7 @@ mod boolean;
 mod bytes;
 mod nested;
 mod primitive;
+mod validity;
 
 use std::ops::Range;
 
@@ -15,7 +16,6 @@ use arrow_array::ArrayRef;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
-use arrow_buffer::NullBufferBuilder;
 use arrow_schema::ArrowError;
 use stream_spec::types::DataType;
 
@@ -68,7 +68,7 @@ impl Column {
     pub(crate) fn new(data_type: &DataType) -> Self {
         let arrow = || arrow_type(data_type);
         match data_type {
-            DataType::Boolean => Self::Boolean(BooleanColumn::new()),
+            DataType::Boolean => Self::Boolean(BooleanColumn::default()),
             DataType::TinyInt => Self::TinyInt(PrimitiveColumn::new(arrow())),
             DataType::SmallInt => Self::SmallInt(PrimitiveColumn::new(arrow())),
             DataType::Int => Self::Int(PrimitiveColumn::new(arrow())),
@@ -142,14 +142,4 @@ impl ColumnBuilder for Column {
 /// growing.
 fn next_capacity(len: usize) -> usize {
     len + len / 8
-}
-
-/// Takes bits out of the middle of a validity bitmap.
-fn remove_validity(validity: &mut NullBufferBuilder, range: Range<usize>) {
-    let len = validity.len();
-    for index in range.end..len {
-        let valid = validity.is_valid(index);
-        validity.set_bit(index - range.len(), valid);
-    }
-    validity.truncate(len - range.len());
 }

@@ -7,18 +7,19 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
-use arrow_buffer::NullBufferBuilder;
 use arrow_schema::{ArrowError, DataType as ArrowType, FieldRef, Fields};
 use stream_spec::types::{DataType, Field};
 
-use super::bytes::{BytesColumn, finish_offsets, remove_offsets};
-use super::{Column, ColumnBuilder, remove_validity};
+use super::bytes::{BytesColumn, finish_offsets, push_offset, remove_offsets};
+use super::validity::Validity;
+use super::{Column, ColumnBuilder};
 use crate::arrow_types::{arrow_field, list_element, map_entries};
 
 pub(crate) struct StructColumn {
     fields: Fields,
     children: Vec<Column>,
-    validity: NullBufferBuilder,
+    len: usize,
+    validity: Validity,
 }
 
 impl StructColumn {
@@ -26,7 +27,8 @@ impl StructColumn {
         Self {
             fields: fields.iter().map(arrow_field).collect(),
             children: fields.iter().map(|field| Column::new(&field.data_type)).collect(),
-            validity: NullBufferBuilder::new(0),
+            len: 0,
+            validity: Validity::default(),
         }
     }
 
@@ -39,7 +41,7 @@ impl StructColumn {
     #[inline]
     pub(crate) fn complete_row_of(&mut self, filled: usize) {
         if filled == self.children.len() {
-            self.validity.append_non_null();
+            self.len += 1;
         } else {
             self.complete_row();
         }
@@ -47,32 +49,33 @@ impl StructColumn {
 
     /// Ends the row that was begun: children without a value in it become null.
     pub(crate) fn complete_row(&mut self) {
-        let row = self.validity.len();
         for child in &mut self.children {
-            if child.len() == row {
+            if child.len() == self.len {
                 child.append_null();
             }
         }
-        self.validity.append_non_null();
+        self.len += 1;
     }
 }
 
 impl ColumnBuilder for StructColumn {
     fn len(&self) -> usize {
-        self.validity.len()
+        self.len
     }
 
     fn append_null(&mut self) {
         for child in &mut self.children {
             child.append_null();
         }
-        self.validity.append_null();
+        self.validity.set_null(self.len);
+        self.len += 1;
     }
 
     fn truncate(&mut self, len: usize) {
         for child in &mut self.children {
             child.truncate(len);
         }
+        self.len = self.len.min(len);
         self.validity.truncate(len);
     }
 
@@ -80,12 +83,13 @@ impl ColumnBuilder for StructColumn {
         for child in &mut self.children {
             child.remove(range.clone());
         }
-        remove_validity(&mut self.validity, range);
+        self.len -= range.len();
+        self.validity.remove(range);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        let len = self.len();
-        let validity = self.validity.finish();
+        let len = std::mem::take(&mut self.len);
+        let validity = self.validity.finish(len);
         if self.fields.is_empty() {
             return Ok(Arc::new(StructArray::new_empty_fields(len, validity)));
         }
@@ -98,7 +102,7 @@ pub(crate) struct ListColumn {
     element_field: FieldRef,
     offsets: Vec<i32>,
     elements: Column,
-    validity: NullBufferBuilder,
+    validity: Validity,
 }
 
 impl ListColumn {
@@ -107,7 +111,7 @@ impl ListColumn {
             element_field: list_element(element),
             offsets: vec![0],
             elements: Column::new(element),
-            validity: NullBufferBuilder::new(0),
+            validity: Validity::default(),
         }
     }
 
@@ -120,7 +124,6 @@ impl ListColumn {
     /// Makes the elements appended since the last list the next list.
     pub(crate) fn commit(&mut self) {
         push_offset(&mut self.offsets, self.elements.len());
-        self.validity.append_non_null();
     }
 
     /// Forgets the elements appended since the last list.
@@ -135,8 +138,8 @@ impl ColumnBuilder for ListColumn {
     }
 
     fn append_null(&mut self) {
-        push_offset(&mut self.offsets, self.elements.len());
-        self.validity.append_null();
+        self.validity.set_null(self.len());
+        self.commit();
     }
 
     fn truncate(&mut self, len: usize) {
@@ -148,13 +151,14 @@ impl ColumnBuilder for ListColumn {
     fn remove(&mut self, range: Range<usize>) {
         self.elements.remove(child_range(&self.offsets, &range));
         remove_offsets(&mut self.offsets, range.clone());
-        remove_validity(&mut self.validity, range);
+        self.validity.remove(range);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let validity = self.validity.finish(self.len());
         let offsets = finish_offsets(&mut self.offsets);
         let elements = self.elements.finish()?;
-        let array = ListArray::try_new(Arc::clone(&self.element_field), offsets, elements, self.validity.finish())?;
+        let array = ListArray::try_new(Arc::clone(&self.element_field), offsets, elements, validity)?;
         Ok(Arc::new(array))
     }
 }
@@ -165,7 +169,7 @@ pub(crate) struct MapColumn {
     offsets: Vec<i32>,
     keys: BytesColumn,
     values: Column,
-    validity: NullBufferBuilder,
+    validity: Validity,
 }
 
 impl MapColumn {
@@ -175,7 +179,7 @@ impl MapColumn {
             offsets: vec![0],
             keys: BytesColumn::text(),
             values: Column::new(value),
-            validity: NullBufferBuilder::new(0),
+            validity: Validity::default(),
         }
     }
 
@@ -193,7 +197,6 @@ impl MapColumn {
     pub(crate) fn commit(&mut self) {
         debug_assert_eq!(self.keys.len(), self.values.len(), "each entry has a key and a value");
         push_offset(&mut self.offsets, self.values.len());
-        self.validity.append_non_null();
     }
 
     /// Forgets the entries appended since the last map.
@@ -210,8 +213,8 @@ impl ColumnBuilder for MapColumn {
     }
 
     fn append_null(&mut self) {
-        push_offset(&mut self.offsets, self.values.len());
-        self.validity.append_null();
+        self.validity.set_null(self.len());
+        self.commit();
     }
 
     fn truncate(&mut self, len: usize) {
@@ -225,17 +228,17 @@ impl ColumnBuilder for MapColumn {
         self.keys.remove(children.clone());
         self.values.remove(children);
         remove_offsets(&mut self.offsets, range.clone());
-        remove_validity(&mut self.validity, range);
+        self.validity.remove(range);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let validity = self.validity.finish(self.len());
         let offsets = finish_offsets(&mut self.offsets);
         let columns = vec![self.keys.finish()?, self.values.finish()?];
         let ArrowType::Struct(fields) = self.entries_field.data_type() else {
             return Err(ArrowError::SchemaError("map entries are not a struct".to_owned()));
         };
         let entries = StructArray::try_new(fields.clone(), columns, None)?;
-        let validity = self.validity.finish();
         Ok(Arc::new(MapArray::try_new(
             Arc::clone(&self.entries_field),
             offsets,
@@ -244,11 +247,6 @@ impl ColumnBuilder for MapColumn {
             false,
         )?))
     }
-}
-
-fn push_offset(offsets: &mut Vec<i32>, end: usize) {
-    debug_assert!(i32::try_from(end).is_ok(), "batches are bounded so that offsets fit");
-    offsets.push(i32::try_from(end).unwrap_or(i32::MAX));
 }
 
 fn last_offset(offsets: &[i32]) -> usize {

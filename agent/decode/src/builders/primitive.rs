@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{ArrayRef, PrimitiveArray};
-use arrow_buffer::{NullBufferBuilder, ScalarBuffer};
+use arrow_buffer::ScalarBuffer;
 use arrow_schema::{ArrowError, DataType as ArrowType};
 
-use super::{ColumnBuilder, next_capacity, remove_validity};
+use super::validity::Validity;
+use super::{ColumnBuilder, next_capacity};
 
 pub(crate) struct PrimitiveColumn<T: ArrowPrimitiveType> {
     values: Vec<T::Native>,
-    validity: NullBufferBuilder,
+    validity: Validity,
     arrow_type: ArrowType,
 }
 
@@ -21,7 +22,7 @@ impl<T: ArrowPrimitiveType> PrimitiveColumn<T> {
     pub(super) fn new(arrow_type: ArrowType) -> Self {
         Self {
             values: Vec::new(),
-            validity: NullBufferBuilder::new(0),
+            validity: Validity::default(),
             arrow_type,
         }
     }
@@ -29,34 +30,37 @@ impl<T: ArrowPrimitiveType> PrimitiveColumn<T> {
     #[inline]
     pub(crate) fn append(&mut self, value: T::Native) {
         self.values.push(value);
-        self.validity.append_non_null();
     }
 }
 
 impl<T: ArrowPrimitiveType> ColumnBuilder for PrimitiveColumn<T> {
+    #[inline]
     fn len(&self) -> usize {
         self.values.len()
     }
 
+    #[inline]
     fn append_null(&mut self) {
+        self.validity.set_null(self.values.len());
         self.values.push(T::default_value());
-        self.validity.append_null();
     }
 
+    #[inline]
     fn truncate(&mut self, len: usize) {
         self.values.truncate(len);
         self.validity.truncate(len);
     }
 
     fn remove(&mut self, range: Range<usize>) {
-        remove_validity(&mut self.validity, range.clone());
+        self.validity.remove(range.clone());
         self.values.drain(range);
     }
 
     fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
+        let validity = self.validity.finish(self.values.len());
         let next = Vec::with_capacity(next_capacity(self.values.len()));
         let values = ScalarBuffer::from(std::mem::replace(&mut self.values, next));
-        let array = PrimitiveArray::<T>::try_new(values, self.validity.finish())?;
+        let array = PrimitiveArray::<T>::try_new(values, validity)?;
         Ok(Arc::new(array.with_data_type(self.arrow_type.clone())))
     }
 }
