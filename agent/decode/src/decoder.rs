@@ -61,10 +61,15 @@ impl Decoder {
         })
     }
 
-    /// Reads JSON without the fast way: for the tests, which hold each way to Spark's answers by itself.
+    /// Reads JSON and Protobuf without the fast way: for the tests, which hold each way to Spark's answers by itself.
     #[doc(hidden)]
     pub fn without_fast_way(mut self) -> Self {
         self.scratch.exact_only = true;
+        for plan in &mut self.plans {
+            if let PlanFormat::Protobuf(program) = &mut plan.format {
+                program.without_fast_way();
+            }
+        }
         self
     }
 

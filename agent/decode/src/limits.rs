@@ -45,7 +45,7 @@ pub(crate) const LINEAR_NAME_SEARCH_FIELDS_MAX: usize = 8;
 /// left to the exact way.
 pub(crate) const FAST_SKIP_DEPTH_MAX: u32 = 64;
 
-/// Messages in a row that the fast way leaves before it is given a rest: each of them was read in vain up to its surprise.
+/// Messages in a row that a format's fast way leaves before it is given a rest: each of them was read in vain up to its surprise.
 pub(crate) const FAST_MISSES_MAX: u32 = 16;
 
 /// Messages that go the exact way at once while the fast one rests; then it is tried again.

@@ -20,6 +20,9 @@ use super::validity::Validity;
 use super::{ColumnBuilder, next_capacity};
 use crate::text::utf8::append_repaired;
 
+/// Bytes of a short value: what one vector instruction copies.
+pub(crate) const SHORT_BYTES: usize = 16;
+
 pub(crate) struct BytesColumn {
     kind: BytesKind,
     /// One more than elements; the last is where the open tail begins. Within `i32` because a batch's bytes are bounded.
@@ -57,6 +60,15 @@ impl BytesColumn {
     #[inline]
     pub(crate) fn append(&mut self, value: &[u8]) {
         self.bytes.extend_from_slice(value);
+        self.commit_tail();
+    }
+
+    /// Appends the first bytes of a chunk. It costs no call: all of it is copied, and what is too much taken back.
+    #[inline(always)]
+    pub(crate) fn append_short(&mut self, chunk: &[u8; SHORT_BYTES], len: usize) {
+        let end = self.bytes.len() + len.min(SHORT_BYTES);
+        self.bytes.extend_from_slice(chunk);
+        self.bytes.truncate(end);
         self.commit_tail();
     }
 

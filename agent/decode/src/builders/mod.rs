@@ -20,7 +20,7 @@ use arrow_schema::ArrowError;
 use stream_spec::types::DataType;
 
 pub(crate) use self::boolean::BooleanColumn;
-pub(crate) use self::bytes::BytesColumn;
+pub(crate) use self::bytes::{BytesColumn, SHORT_BYTES};
 pub(crate) use self::nested::{ListColumn, MapColumn, StructColumn};
 pub(crate) use self::primitive::PrimitiveColumn;
 use crate::arrow_types::arrow_type;

@@ -14,8 +14,8 @@ use super::names::EnumNames;
 use super::node::{
     Absent, Content, FieldNode, HiddenColumn, Lookup, MapNode, MessageNode, MissingNode, Place, Preset, Single, Time, Value,
 };
-use super::scalar::Scalar;
-use super::wire::DELIMITED;
+use super::scalar::{Scalar, Zero};
+use super::wire::{DELIMITED, Tag};
 use crate::error::CompileError;
 use crate::limits::TYPE_DEPTH_MAX;
 
@@ -36,7 +36,10 @@ impl<'a> Compiler<'a> {
         let mut oneofs: Vec<&str> = Vec::new();
         let mut filled = vec![false; columns.len()];
         let mut fields = Vec::with_capacity(writer.fields.len());
-        for field in &writer.fields {
+        // Most writers write fields in the order of their numbers.
+        let mut ordered: Vec<&ProtoField> = writer.fields.iter().collect();
+        ordered.sort_by_key(|field| field.number);
+        for field in ordered {
             let oneof = field.oneof.as_deref().map(|name| position_or_push(&mut oneofs, name));
             let child = children.get(&field.number).copied();
             self.path.push(&field.name);
@@ -54,6 +57,7 @@ impl<'a> Compiler<'a> {
                 absent: absent_field(field),
             })
             .collect();
+        let fast = super::fast::prepare(&mut fields);
         let below: usize = fields.iter().map(FieldNode::cells).sum();
         Ok(MessageNode {
             lookup: Lookup::new(&fields),
@@ -64,6 +68,7 @@ impl<'a> Compiler<'a> {
             fields,
             open: false,
             flaw: None,
+            fast,
         })
     }
 
@@ -95,18 +100,21 @@ impl<'a> Compiler<'a> {
                 let map = MapNode {
                     key_verified: verified,
                     value_wire_kind,
-                    value: Single::new(node, absent, false),
+                    value: Single::new(node, absent, Zero::Value),
                 };
                 (Content::Map(Box::new(map)), DELIMITED)
             }
             (kind, read_kind) => {
                 let value = self.value(kind, read_kind).ok_or_else(|| self.differ(writer, reader))??;
                 let wire_kind = value.wire_kind(matches!(kind, ProtoKind::Group(_)));
-                let zero_is_absent = writer.label == ProtoLabel::Implicit;
+                let zero = match writer.label {
+                    ProtoLabel::Implicit => Zero::Absent,
+                    _ => Zero::Value,
+                };
                 let content = if repeated {
                     Content::List(value)
                 } else {
-                    Content::Single(Single::new(value, absent_field(reader), zero_is_absent))
+                    Content::Single(Single::new(value, absent_field(reader), zero))
                 };
                 (content, wire_kind)
             }
@@ -114,6 +122,13 @@ impl<'a> Compiler<'a> {
         let packable = matches!(content, Content::List(Value::Scalar(_))) && wire_kind != DELIMITED;
         Ok(FieldNode {
             number: writer.number,
+            tag: Tag {
+                number: writer.number,
+                kind: wire_kind,
+            }
+            .bits(),
+            bit: 0,
+            excludes: 0,
             wire_kind,
             packable,
             required: writer.label == ProtoLabel::Required,

@@ -30,14 +30,20 @@ impl MessageNode {
         for field in &mut self.fields {
             field.complete(column, run)?;
         }
-        for missing in &self.missing {
-            let child = column.child(missing.child).ok_or_else(defect)?;
-            missing.absent.append(None, child, run)?;
-        }
+        self.append_missing(column, run)?;
         column.complete_row_of(self.columns);
         self.oneofs.fill(None);
         self.open = false;
         run.flaw = self.flaw.take().or(run.flaw);
+        Ok(())
+    }
+
+    /// Gives the open row what it has in columns that the writer does not know.
+    pub(super) fn append_missing(&self, column: &mut StructColumn, run: &mut Run) -> Outcome {
+        for missing in &self.missing {
+            let child = column.child(missing.child).ok_or_else(defect)?;
+            missing.absent.append(None, child, run)?;
+        }
         Ok(())
     }
 
@@ -110,7 +116,7 @@ impl Time {
 impl Absent {
     /// Appends what is read where nothing came. `value` is the message type of an empty message.
     #[inline]
-    fn append(&self, value: Option<&mut Value>, column: &mut Column, run: &mut Run) -> Outcome {
+    pub(super) fn append(&self, value: Option<&mut Value>, column: &mut Column, run: &mut Run) -> Outcome {
         match (self, column) {
             (Self::Null, column) => column.append_null(),
             (Self::Preset(preset), column) => return preset.append(column, run),

@@ -1,12 +1,14 @@
 //! Protobuf: bytes to columns by a program that is compiled once per pair of schemas, with the results of Spark's
 //! `from_protobuf` in PERMISSIVE mode.
 //!
-//! `compile` makes a tree of nodes (`node`) parallel to the columns, `read` takes a message through it from the wire (`wire`,
-//! `scalar`, `names`), `complete` ends the row. Nothing is built in between. The one invariant: a message is one row whatever it
-//! holds, and one that is given up leaves nothing behind but a null.
+//! `compile` makes a tree of nodes (`node`) parallel to the columns. `fast` takes a message without a surprise through it; of any
+//! other, and so of any that is given up, `read` does from the wire (`wire`, `scalar`, `names`), and `complete` ends the row. Nothing is
+//! built in between. The one invariant: a message is one row whatever it holds, and one that is given up leaves nothing behind but
+//! a null.
 
 mod compile;
 mod complete;
+mod fast;
 mod names;
 mod node;
 mod read;
@@ -16,6 +18,7 @@ mod wire;
 
 use stream_spec::schema::protobuf::tree::ProtoMessage;
 
+use self::fast::Turns;
 use self::node::MessageNode;
 use self::run::Run;
 use self::wire::Wire;
@@ -27,13 +30,20 @@ use crate::report::MisfitReason;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     root: MessageNode,
+    turns: Turns,
 }
 
 impl Program {
     /// A program that reads messages of `writer` as `reader` has them.
     pub(crate) fn compile(writer: &ProtoMessage, reader: &ProtoMessage) -> Result<Self, CompileError> {
         let root = compile::message(writer, reader)?;
-        Ok(Self { root })
+        let turns = Turns::new(fast::can_read(&root));
+        Ok(Self { root, turns })
+    }
+
+    /// Reads every message the exact way.
+    pub(crate) fn without_fast_way(&mut self) {
+        self.turns = Turns::new(false);
     }
 
     /// Appends one row, whatever the payload holds. Adds to `cells` those that it filled.
@@ -42,6 +52,14 @@ impl Program {
             column.append_null();
             return Some(read::defect());
         };
+        if self.turns.is_fast() {
+            let taken = fast::append(&mut self.root, payload, rows);
+            self.turns.note(taken.is_some());
+            if let Some(filled) = taken {
+                *cells += filled;
+                return None;
+            }
+        }
         let row = rows.len();
         let mut run = Run::new();
         let read = self.root.read(&mut Wire::new(payload), None, rows, &mut run);

@@ -6,7 +6,7 @@
 
 use stream_spec::types::DataType;
 
-use super::scalar::Scalar;
+use super::scalar::{Scalar, Zero};
 use super::wire::{GROUP_START, WireKind};
 use crate::builders::{Column, ColumnBuilder};
 use crate::limits::{DENSE_FIELD_NUMBER_MIN, DENSE_FIELD_NUMBERS_PER_FIELD};
@@ -28,11 +28,27 @@ pub(super) struct MessageNode {
     pub(super) open: bool,
     /// What is wrong with elements of the open row.
     pub(super) flaw: Option<MisfitReason>,
+    /// None where the fast way cannot tell what came twice.
+    pub(super) fast: Option<FastNode>,
+}
+
+/// What the fast way knows of a message type: sets of the first fields, a bit each.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FastNode {
+    pub(super) all: u64,
+    pub(super) required: u64,
+    /// Fields that something is left to do for at the end of a message even if they came.
+    pub(super) to_end: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct FieldNode {
     pub(super) number: u32,
+    /// The tag that values have on the wire, as a number.
+    pub(super) tag: u32,
+    /// In the fast way: the field's bit, none where bits do not suffice, and those of which none may have come before it.
+    pub(super) bit: u64,
+    pub(super) excludes: u64,
     pub(super) wire_kind: WireKind,
     /// True where values may also come many at once in delimited bytes.
     pub(super) packable: bool,
@@ -88,8 +104,9 @@ pub(super) enum Content {
 pub(super) struct Single {
     pub(super) value: Value,
     pub(super) absent: Absent,
-    /// True for a field without presence.
-    pub(super) zero_is_absent: bool,
+    pub(super) zero: Zero,
+    /// The same where the field cannot come again in its message.
+    pub(super) zero_once: Zero,
     /// True once it came in the open row.
     pub(super) present: bool,
     /// True while its column holds an element for the open row, complete or not.
@@ -97,11 +114,13 @@ pub(super) struct Single {
 }
 
 impl Single {
-    pub(super) fn new(value: Value, absent: Absent, zero_is_absent: bool) -> Self {
+    pub(super) fn new(value: Value, absent: Absent, zero: Zero) -> Self {
+        let is_null = zero == Zero::Absent && matches!(absent, Absent::Null);
         Self {
             value,
             absent,
-            zero_is_absent,
+            zero,
+            zero_once: if is_null { Zero::Null } else { zero },
             present: false,
             stored: false,
         }
@@ -208,11 +227,9 @@ impl Lookup {
 }
 
 impl MessageNode {
-    /// Forgets the marks of a row that is given up. The columns are the caller's to take back.
+    /// Forgets every mark here and below, and what columns that nobody sees hold. The columns of the row that is given up are the
+    /// caller's to take back.
     pub(super) fn abandon(&mut self) {
-        if !self.open {
-            return;
-        }
         self.open = false;
         self.flaw = None;
         self.oneofs.fill(None);

@@ -6,7 +6,7 @@
 
 use super::node::{Content, FieldNode, MapNode, MessageNode, Place, Single, Time, Value};
 use super::run::Run;
-use super::scalar::{Put, Scalar, Slot, put, put_text};
+use super::scalar::{Put, Scalar, Slot, Zero, put, put_text};
 use super::wire::{DELIMITED, GROUP_END, GROUP_START, Tag, VARINT, Wire, WireKind};
 use crate::builders::{Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
 use crate::report::MisfitReason;
@@ -144,10 +144,7 @@ impl Single {
         let replace = if self.stored { Some(row) } else { None };
         match &mut self.value {
             Value::Scalar(scalar) => {
-                let slot = Slot {
-                    replace,
-                    zero_is_absent: self.zero_is_absent,
-                };
+                let slot = Slot { replace, zero: self.zero };
                 let put = put(scalar, wire, column, slot, run)?;
                 if put != Put::Unknown {
                     self.present = true;
@@ -174,14 +171,16 @@ fn read_message(node: &mut MessageNode, tag: Tag, wire: &mut Wire<'_>, column: &
     if tag.kind == GROUP_START {
         node.read(wire, Some(tag.number), column, run)?;
     } else {
-        node.read(&mut Wire::new(wire.delimited()?), None, column, run)?;
+        let around = wire.enter()?;
+        node.read(wire, None, column, run)?;
+        wire.leave(around);
     }
     run.leave();
     Ok(())
 }
 
 /// One piece of a wrapper. Answers whether the column holds a value now.
-fn read_wrapper(
+pub(super) fn read_wrapper(
     scalar: &Scalar,
     wire: &mut Wire<'_>,
     column: &mut Column,
@@ -189,7 +188,7 @@ fn read_wrapper(
     row: usize,
     run: &mut Run,
 ) -> Result<bool, MisfitReason> {
-    let mut wire = Wire::new(wire.delimited()?);
+    let around = wire.enter()?;
     run.enter()?;
     while let Some(tag) = wire.tag()? {
         if (tag.number, tag.kind) != (1, scalar.wire_kind()) {
@@ -198,18 +197,19 @@ fn read_wrapper(
         }
         let slot = Slot {
             replace,
-            zero_is_absent: true,
+            zero: Zero::Absent,
         };
-        let put = put(scalar, &mut wire, column, slot, run)?;
+        let put = put(scalar, wire, column, slot, run)?;
         replace = (put == Put::Stored).then_some(row);
     }
+    wire.leave(around);
     run.leave();
     Ok(replace.is_some())
 }
 
 /// One piece of a timestamp or duration.
-fn read_time(time: &mut Time, wire: &mut Wire<'_>, run: &mut Run) -> Outcome {
-    let mut wire = Wire::new(wire.delimited()?);
+pub(super) fn read_time(time: &mut Time, wire: &mut Wire<'_>, run: &mut Run) -> Outcome {
+    let around = wire.enter()?;
     run.enter()?;
     while let Some(tag) = wire.tag()? {
         match (tag.number, tag.kind) {
@@ -218,6 +218,7 @@ fn read_time(time: &mut Time, wire: &mut Wire<'_>, run: &mut Run) -> Outcome {
             _ => wire.skip(tag, run.level)?,
         }
     }
+    wire.leave(around);
     run.leave();
     Ok(())
 }
@@ -246,21 +247,22 @@ fn read_element(value: &mut Value, tag: Tag, wire: &mut Wire<'_>, column: &mut C
 }
 
 /// Many elements at once. An unknown number among them makes all of it unknown at the top, but the others stay.
-fn read_packed(scalar: &Scalar, wire: &mut Wire<'_>, list: &mut ListColumn, run: &mut Run) -> Result<Put, MisfitReason> {
-    let mut wire = Wire::new(wire.delimited()?);
+pub(super) fn read_packed(scalar: &Scalar, wire: &mut Wire<'_>, list: &mut ListColumn, run: &mut Run) -> Result<Put, MisfitReason> {
+    let around = wire.enter()?;
     let mut all = Put::Stored;
-    while !wire.is_empty() {
-        if put(scalar, &mut wire, list.elements(), Slot::ELEMENT, run)? == Put::Unknown {
+    while !wire.is_over()? {
+        if put(scalar, wire, list.elements(), Slot::ELEMENT, run)? == Put::Unknown {
             all = Put::Unknown;
         }
     }
+    wire.leave(around);
     Ok(all)
 }
 
 impl MapNode {
     /// One entry, complete. Entries with one key all stay, as in Spark.
-    fn read_entry(&mut self, wire: &mut Wire<'_>, map: &mut MapColumn, run: &mut Run) -> Outcome {
-        let mut wire = Wire::new(wire.delimited()?);
+    pub(super) fn read_entry(&mut self, wire: &mut Wire<'_>, map: &mut MapColumn, run: &mut Run) -> Outcome {
+        let around = wire.enter()?;
         run.enter()?;
         let row = map.values().len();
         let mut key = None;
@@ -269,17 +271,18 @@ impl MapNode {
                 (1, DELIMITED) => {
                     let slot = Slot {
                         replace: key,
-                        zero_is_absent: false,
+                        zero: Zero::Value,
                     };
-                    put_text(wire.delimited()?, self.key_verified, map.keys(), slot)?;
+                    put_text(wire.delimited_ahead()?, self.key_verified, map.keys(), slot)?;
                     key = Some(row);
                 }
                 (2, kind) if kind == self.value_wire_kind => {
-                    self.value.read(tag, &mut wire, map.values(), row, run)?;
+                    self.value.read(tag, wire, map.values(), row, run)?;
                 }
                 _ => wire.skip(tag, run.level)?,
             }
         }
+        wire.leave(around);
         run.leave();
         if key.is_none() {
             map.keys().append(b"");

@@ -7,7 +7,7 @@ use arrow_array::types::ArrowPrimitiveType;
 use super::names::EnumNames;
 use super::run::Run;
 use super::wire::{DELIMITED, EIGHT_BYTES, FOUR_BYTES, VARINT, Wire, WireKind, zigzag32, zigzag64};
-use crate::builders::{BytesColumn, Column, ColumnBuilder, PrimitiveColumn};
+use crate::builders::{BytesColumn, Column, ColumnBuilder, PrimitiveColumn, SHORT_BYTES};
 use crate::report::MisfitReason;
 use crate::text::utf8::append_repaired;
 
@@ -50,15 +50,25 @@ impl Scalar {
 pub(super) struct Slot {
     /// The row whose value this one takes the place of.
     pub(super) replace: Option<usize>,
-    /// True where the zero value is an absent one.
-    pub(super) zero_is_absent: bool,
+    pub(super) zero: Zero,
+}
+
+/// What a zero value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zero {
+    /// A value like the others.
+    Value,
+    /// An absent one.
+    Absent,
+    /// A null at once: for one that is absent, is read as null, and cannot come a second time.
+    Null,
 }
 
 impl Slot {
     /// One more element of a list.
     pub(super) const ELEMENT: Self = Self {
         replace: None,
-        zero_is_absent: false,
+        zero: Zero::Value,
     };
 }
 
@@ -74,7 +84,7 @@ pub(super) enum Put {
 }
 
 /// Reads a value of that kind and puts it into the column.
-#[inline]
+#[inline(always)]
 pub(super) fn put(scalar: &Scalar, wire: &mut Wire<'_>, column: &mut Column, slot: Slot, run: &mut Run) -> Result<Put, MisfitReason> {
     Ok(match (scalar, column) {
         (Scalar::Int32, Column::Int(column)) => put_number(column, wire.varint32()?.cast_signed(), slot),
@@ -100,20 +110,23 @@ pub(super) fn put(scalar: &Scalar, wire: &mut Wire<'_>, column: &mut Column, slo
         (Scalar::Bool, Column::Boolean(column)) => {
             let value = wire.varint()? != 0;
             replace(column, slot);
-            if slot.zero_is_absent && !value {
-                return Ok(Put::Absent);
+            if !value && slot.zero != Zero::Value {
+                return Ok(put_zero(column, slot));
             }
             column.append(value);
             Put::Stored
         }
-        (Scalar::Text { verified }, Column::String(column)) => put_text(wire.delimited()?, *verified, column, slot)?,
+        (Scalar::Text { verified }, Column::String(column)) => put_text(wire.delimited_ahead()?, *verified, column, slot)?,
         (Scalar::Bytes, Column::Binary(column)) => {
-            let bytes = wire.delimited()?;
+            let (ahead, len) = wire.delimited_ahead()?;
             replace(column, slot);
-            if slot.zero_is_absent && bytes.is_empty() {
-                return Ok(Put::Absent);
+            if len == 0 && slot.zero != Zero::Value {
+                return Ok(put_zero(column, slot));
             }
-            column.append(bytes);
+            match ahead.first_chunk() {
+                Some(chunk) if len <= SHORT_BYTES => column.append_short(chunk, len),
+                _ => column.append(ahead.get(..len).unwrap_or(ahead)),
+            }
             Put::Stored
         }
         (Scalar::Enum(names), Column::String(column)) => put_name(wire.varint32()?.cast_signed(), names, column, slot, run)?,
@@ -124,7 +137,7 @@ pub(super) fn put(scalar: &Scalar, wire: &mut Wire<'_>, column: &mut Column, slo
     })
 }
 
-#[inline]
+#[inline(always)]
 fn put_number<T>(column: &mut PrimitiveColumn<T>, value: T::Native, slot: Slot) -> Put
 where
     T: ArrowPrimitiveType,
@@ -133,30 +146,63 @@ where
     put_value(column, value, value == T::Native::default(), slot)
 }
 
-#[inline]
+#[inline(always)]
 fn put_value<T: ArrowPrimitiveType>(column: &mut PrimitiveColumn<T>, value: T::Native, is_zero: bool, slot: Slot) -> Put {
     replace(column, slot);
-    if slot.zero_is_absent && is_zero {
-        return Put::Absent;
+    if is_zero && slot.zero != Zero::Value {
+        return put_zero(column, slot);
     }
     column.append(value);
     Put::Stored
 }
 
+/// A zero value that is not one like the others.
 #[inline]
+fn put_zero(column: &mut impl ColumnBuilder, slot: Slot) -> Put {
+    if slot.zero == Zero::Absent {
+        return Put::Absent;
+    }
+    column.append_null();
+    Put::Stored
+}
+
+#[inline(always)]
 fn replace(column: &mut impl ColumnBuilder, slot: Slot) {
     if let Some(row) = slot.replace {
         column.truncate(row);
     }
 }
 
-/// Puts a text into the column; one that is not UTF-8 is an error if it is verified, and repaired if not.
-#[inline]
-pub(super) fn put_text(bytes: &[u8], verified: bool, column: &mut BytesColumn, slot: Slot) -> Result<Put, MisfitReason> {
+/// Puts a text, the first `len` bytes of what is ahead, into the column; one that is not UTF-8 is an error if it is verified, and
+/// repaired if not.
+#[inline(always)]
+pub(super) fn put_text((ahead, len): (&[u8], usize), verified: bool, column: &mut BytesColumn, slot: Slot) -> Result<Put, MisfitReason> {
     replace(column, slot);
-    if slot.zero_is_absent && bytes.is_empty() {
-        return Ok(Put::Absent);
+    if len == 0 && slot.zero != Zero::Value {
+        return Ok(put_zero(column, slot));
     }
+    // Most texts are short and plain.
+    match ahead.first_chunk() {
+        Some(chunk) if is_short_ascii(chunk, len) => column.append_short(chunk, len),
+        _ => put_long_text(ahead.get(..len).unwrap_or(ahead), verified, column)?,
+    }
+    Ok(Put::Stored)
+}
+
+/// Whether the first `len` bytes are all of the text, and ASCII.
+#[inline(always)]
+fn is_short_ascii(chunk: &[u8; SHORT_BYTES], len: usize) -> bool {
+    let bits = u128::from_le_bytes(*chunk) & ASCII_ONLY;
+    // Of the bytes behind it nothing counts.
+    len <= SHORT_BYTES && bits.checked_shl(u128::BITS - 8 * len as u32).unwrap_or(0) == 0
+}
+
+/// The bits that no ASCII byte has.
+const ASCII_ONLY: u128 = u128::from_le_bytes([0x80; SHORT_BYTES]);
+
+/// A text that is long, or not plain, or lies at the message's end.
+#[inline(never)]
+fn put_long_text(bytes: &[u8], verified: bool, column: &mut BytesColumn) -> Result<(), MisfitReason> {
     if is_text(bytes) {
         column.append(bytes);
     } else if verified {
@@ -165,18 +211,16 @@ pub(super) fn put_text(bytes: &[u8], verified: bool, column: &mut BytesColumn, s
         append_repaired(bytes, column.tail());
         column.commit_tail();
     }
-    Ok(Put::Stored)
+    Ok(())
 }
 
 #[inline]
 fn is_text(bytes: &[u8]) -> bool {
     let (words, rest) = bytes.as_chunks::<8>();
-    // Most texts are short and plain.
-    let mut high_bits = rest.iter().fold(0, |bits, byte| bits | byte) & 0x80;
-    if bytes.len() <= SHORT_TEXT_BYTES {
+    if bytes.len() <= WORDWISE_TEXT_BYTES {
         let bits = words.iter().fold(0, |bits, word| bits | u64::from_le_bytes(*word));
-        high_bits |= u8::from(bits & 0x8080_8080_8080_8080 != 0);
-        if high_bits == 0 {
+        let rest = rest.iter().fold(0, |bits, byte| bits | byte);
+        if (bits & 0x8080_8080_8080_8080) | u64::from(rest & 0x80) == 0 {
             return true;
         }
     }
@@ -184,23 +228,37 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// Texts up to here are looked at word by word before anything more costly begins.
-const SHORT_TEXT_BYTES: usize = 64;
+const WORDWISE_TEXT_BYTES: usize = 64;
 
+#[inline]
 fn put_name(number: i32, names: &EnumNames, column: &mut BytesColumn, slot: Slot, run: &mut Run) -> Result<Put, MisfitReason> {
-    let (name, digits) = match (names.of(number), names.made_up()) {
-        (Some(name), _) => (name, None),
-        (None, Some(beginning)) => (beginning, Some(number)),
-        (None, None) => return Ok(Put::Unknown),
+    let Some(name) = names.of(number) else {
+        return put_made_up_name(number, names, column, slot, run);
     };
     replace(column, slot);
-    if slot.zero_is_absent && number == 0 {
-        return Ok(Put::Absent);
+    if number == 0 && slot.zero != Zero::Value {
+        return Ok(put_zero(column, slot));
     }
-    run.make_up(name.len(), column)?;
-    column.tail().extend_from_slice(name);
-    if let Some(number) = digits {
-        column.tail().extend_from_slice(number.to_string().as_bytes());
+    run.make_up(name.text.len(), column)?;
+    match &name.chunk {
+        Some(chunk) => column.append_short(chunk, name.text.len()),
+        None => column.append(&name.text),
     }
+    Ok(Put::Stored)
+}
+
+#[cold]
+fn put_made_up_name(number: i32, names: &EnumNames, column: &mut BytesColumn, slot: Slot, run: &mut Run) -> Result<Put, MisfitReason> {
+    let Some(beginning) = names.made_up() else {
+        return Ok(Put::Unknown);
+    };
+    replace(column, slot);
+    if number == 0 && slot.zero != Zero::Value {
+        return Ok(put_zero(column, slot));
+    }
+    run.make_up(beginning.len(), column)?;
+    column.tail().extend_from_slice(beginning);
+    column.tail().extend_from_slice(number.to_string().as_bytes());
     column.commit_tail();
     Ok(Put::Stored)
 }

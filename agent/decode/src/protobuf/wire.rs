@@ -25,57 +25,101 @@ pub(super) struct Tag {
     pub(super) kind: WireKind,
 }
 
-/// What is left of a message.
-#[derive(Clone, Copy)]
-pub(super) struct Wire<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Wire<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
-    }
-
+impl Tag {
+    /// The tag that is written so.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    /// The next tag, or none at the end.
-    #[inline]
-    pub(super) fn tag(&mut self) -> Result<Option<Tag>, MisfitReason> {
-        if self.rest.is_empty() {
-            return Ok(None);
-        }
-        let bits = self.varint32()?;
-        let tag = Tag {
+    pub(super) fn of(bits: u32) -> Result<Self, MisfitReason> {
+        let tag = Self {
             number: bits >> 3,
             kind: (bits & 7) as WireKind,
         };
         if tag.number == 0 {
             return Err(MisfitReason::Malformed);
         }
-        Ok(Some(tag))
+        Ok(tag)
     }
 
+    /// How it is written.
+    pub(super) fn bits(self) -> u32 {
+        self.number << 3 | u32::from(self.kind)
+    }
+}
+
+/// What is left of a message.
+///
+/// Values are read as far as there are bytes in the whole message; that one went beyond the part that it lies in is found when the
+/// next tag of that part is asked for, so nothing read may be believed before its part ended well.
+#[derive(Clone, Copy)]
+pub(super) struct Wire<'a> {
+    rest: &'a [u8],
+    /// Bytes of `rest` behind the part that is being read.
+    behind: usize,
+}
+
+impl<'a> Wire<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { rest: bytes, behind: 0 }
+    }
+
+    /// Whether the part ends here.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> Result<bool, MisfitReason> {
+        if self.rest.len() > self.behind {
+            return Ok(false);
+        }
+        if self.rest.len() == self.behind {
+            Ok(true)
+        } else {
+            Err(MisfitReason::Malformed)
+        }
+    }
+
+    /// Goes into a part whose length comes next. The answer is for `leave`.
+    #[inline(always)]
+    pub(super) fn enter(&mut self) -> Result<usize, MisfitReason> {
+        let len = self.varint32()? as usize;
+        let behind = self.rest.len().checked_sub(len).filter(|behind| *behind >= self.behind);
+        Ok(std::mem::replace(&mut self.behind, behind.ok_or(MisfitReason::Malformed)?))
+    }
+
+    /// Goes back to the part around one that ended well.
+    #[inline(always)]
+    pub(super) fn leave(&mut self, behind: usize) {
+        self.behind = behind;
+    }
+
+    /// The next tag, or none at the end.
     #[inline]
+    pub(super) fn tag(&mut self) -> Result<Option<Tag>, MisfitReason> {
+        if self.is_over()? {
+            return Ok(None);
+        }
+        Tag::of(self.varint32()?).map(Some)
+    }
+
+    #[inline(always)]
     pub(super) fn varint(&mut self) -> Result<u64, MisfitReason> {
         match self.rest {
             [first, rest @ ..] if *first < 0x80 => {
                 self.rest = rest;
                 Ok(u64::from(*first))
             }
+            [first, second, rest @ ..] if *second < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*second) << 7 | u64::from(first & 0x7f))
+            }
             _ => self.long_varint(),
         }
     }
 
     /// The low half of a varint: lengths, tags and 32-bit numbers are read like this.
-    #[inline]
+    #[inline(always)]
     pub(super) fn varint32(&mut self) -> Result<u32, MisfitReason> {
         // What is beyond 32 bits does not count.
         self.varint().map(|bits| bits as u32)
     }
 
+    #[inline(never)]
     fn long_varint(&mut self) -> Result<u64, MisfitReason> {
         if let Some(word) = self.rest.first_chunk() {
             let word = u64::from_le_bytes(*word);
@@ -105,17 +149,17 @@ impl<'a> Wire<'a> {
         Err(MisfitReason::Malformed)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn four_bytes(&mut self) -> Result<[u8; 4], MisfitReason> {
         self.chunk()
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn eight_bytes(&mut self) -> Result<[u8; 8], MisfitReason> {
         self.chunk()
     }
 
-    #[inline]
+    #[inline(always)]
     fn chunk<const LEN: usize>(&mut self) -> Result<[u8; LEN], MisfitReason> {
         let (chunk, rest) = self.rest.split_first_chunk().ok_or(MisfitReason::Malformed)?;
         self.rest = rest;
@@ -131,6 +175,15 @@ impl<'a> Wire<'a> {
         Ok(bytes)
     }
 
+    /// A length, and the bytes from there on, which are more than that where others follow.
+    #[inline(always)]
+    pub(super) fn delimited_ahead(&mut self) -> Result<(&'a [u8], usize), MisfitReason> {
+        let len = self.varint32()? as usize;
+        let ahead = self.rest;
+        self.rest = ahead.get(len..).ok_or(MisfitReason::Malformed)?;
+        Ok((ahead, len))
+    }
+
     /// Steps over a value without a field. `level` counts the messages and groups that it lies in.
     pub(super) fn skip(&mut self, tag: Tag, level: usize) -> Result<(), MisfitReason> {
         match tag.kind {
@@ -143,6 +196,7 @@ impl<'a> Wire<'a> {
         }
     }
 
+    #[cold]
     fn skip_group(&mut self, number: u32, level: usize) -> Result<(), MisfitReason> {
         if level > PROTOBUF_NESTING_MAX {
             return Err(MisfitReason::BeyondLimit);

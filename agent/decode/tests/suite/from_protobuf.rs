@@ -49,14 +49,17 @@ fn random_messages_of_random_schemas_are_read_as_google_s_parser_and_spark_s_lay
     let (mut messages, mut wrong) = (0, Vec::new());
     for Asked { proto, message, answers } in asked() {
         let payloads: Vec<Option<&[u8]>> = answers.iter().map(|(bytes, _)| Some(bytes.as_slice())).collect();
-        let array = match protobuf::decoder(&proto, &message) {
-            Ok(mut decoder) => decoder.decode(&payloads, &[]).unwrap().array,
+        let mut decoder = match protobuf::decoder(&proto, &message) {
+            Ok(decoder) => decoder,
             Err(error) => {
                 wrong.push(format!("{proto}\n  refused: {error}"));
                 continue;
             }
         };
+        let array = decoder.decode(&payloads, &[]).unwrap().array;
         array.to_data().validate_full().unwrap();
+        let exact = decoder.without_fast_way().decode(&payloads, &[]).unwrap().array;
+        assert_eq!(&array, &exact, "the two ways agree on {proto}");
         for (row, (bytes, expected)) in answers.iter().enumerate() {
             messages += 1;
             let ours = element(&array, row);
@@ -112,8 +115,11 @@ fn schema(proto: &str) -> ParsedSchema {
 /// Messages of one text read as another has them.
 fn decode_as(writer: &str, reader: &str, bytes: &[u8]) -> Value {
     let plan = compile(&schema(writer), &schema(reader)).unwrap();
-    let array = Decoder::new(vec![plan]).unwrap().decode(&[Some(bytes)], &[]).unwrap().array;
+    let mut decoder = Decoder::new(vec![plan]).unwrap();
+    let array = decoder.decode(&[Some(bytes)], &[]).unwrap().array;
     array.to_data().validate_full().unwrap();
+    let exact = decoder.without_fast_way().decode(&[Some(bytes)], &[]).unwrap().array;
+    assert_eq!(&array, &exact, "the two ways agree on {bytes:x?}");
     element(&array, 0)
 }
 
@@ -226,6 +232,30 @@ fn what_is_superseded_leaves_no_trace_in_this_row_or_later_ones() {
         json!({"n": null, "s": null, "m": {"y": 5, "s": "q"}}),
     ];
     assert_eq!(rows, expected);
+}
+
+#[test]
+fn of_a_wide_message_every_field_is_told_apart() {
+    let fields: String = (1..=70).map(|number| format!("int32 f{number} = {number};")).collect();
+    let proto = format!(
+        r#"syntax = "proto3"; message N {{ int32 x = 1; }} message M {{ {fields} repeated int32 l = 71; N n = 72; map<string, N> k = 73; }}"#
+    );
+    let check = |bytes: &[u8], expected: &[(&str, Value)]| {
+        let mut row = json!({"l": [], "n": null, "k": []});
+        (1..=70).for_each(|number| row[format!("f{number}")] = Value::Null);
+        expected.iter().for_each(|(name, value)| row[*name] = value.clone());
+        assert!(agree(&row, &decode(&proto, bytes)), "{bytes:x?}");
+    };
+    check(b"", &[]);
+    check(b"\x08\x05\xb0\x04\x07", &[("f1", json!(5)), ("f70", json!(7))]);
+    check(b"\xb0\x04\x07\xb0\x04\x08", &[("f70", json!(8))]);
+    check(b"\xb0\x04\x07\xb0\x04\x00", &[]);
+    check(b"\x80\x04\x01\x88\x04\x02", &[("f64", json!(1)), ("f65", json!(2))]);
+    check(
+        b"\xb8\x04\x03\xc2\x04\x02\x08\x01\xb8\x04\x04\xca\x04\x03\x0a\x01k",
+        &[("l", json!([3, 4])), ("n", json!({"x": 1})), ("k", json!([["k", {"x": null}]]))],
+    );
+    check(b"\xc2\x04\x02\x08\x01\xc2\x04\x00", &[("n", json!({"x": 1}))]);
 }
 
 #[test]
@@ -419,5 +449,8 @@ proptest! {
         }
         let again = rows(&mut together, &payloads);
         prop_assert_eq!(&decoded.array, &again.array, "a used decoder decodes as a new one");
+        let exact = rows(&mut decoder().without_fast_way(), &payloads);
+        prop_assert_eq!(&decoded.array, &exact.array, "the two ways agree");
+        prop_assert_eq!(decoded.report, exact.report, "on what they report too");
     }
 }

@@ -30,10 +30,14 @@ pub(crate) fn decoder(proto: &str, message: &str) -> Result<Decoder, String> {
     Decoder::new(vec![plan]).map_err(|error| error.to_string())
 }
 
-/// One message decoded by itself. A schema we refuse is an `$error`.
+/// One message decoded by itself, the fast way and the exact one. A schema we refuse is an `$error`.
 pub(crate) fn decode_one(proto: &str, message: &str, input: Option<&[u8]>) -> Value {
-    match decoder(proto, message) {
-        Ok(mut decoder) => element(&decoder.decode(&[input], &[]).expect("a batch of one").array, 0),
-        Err(error) => serde_json::json!({ "$error": error }),
-    }
+    let mut decoder = match decoder(proto, message) {
+        Ok(decoder) => decoder,
+        Err(error) => return serde_json::json!({ "$error": error }),
+    };
+    let fast = decoder.decode(&[input], &[]).expect("a batch of one").array;
+    let exact = decoder.without_fast_way().decode(&[input], &[]).expect("a batch of one").array;
+    assert_eq!(&fast, &exact, "the two ways agree on {input:x?} of {proto}");
+    element(&fast, 0)
 }
