@@ -81,8 +81,9 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let database = config.data_dir.join("agent.db");
     let sqlite = Arc::new(SqliteStore::open(&database).await.context("cannot open the agent's database")?);
     let store: Arc<dyn Store> = sqlite.clone();
+    let vault = Vault::new(store.clone(), MasterKeys::none("use an agent that has the capability `secrets`"));
     let connection_changes = Arc::new(ConnectionChanges::default());
-    let resolver = Arc::new(StoreResolver::new(store.clone(), connection_changes.clone()));
+    let resolver = Arc::new(StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone()));
     let mut settings = engine_settings(&config);
     settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;
     let engine = Engine::new(settings, resolver).context("cannot open the warehouse")?;
@@ -99,7 +100,6 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     };
     let reconciler = Reconciler::start(store.clone(), engine.clone(), settings);
     let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
-    let vault = Vault::new(store.clone(), MasterKeys::none("use an agent that has the capability `secrets`"));
     let services = Services::new(ServicesSettings {
         store,
         engine,

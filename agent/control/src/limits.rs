@@ -60,6 +60,9 @@ pub(crate) const SCHEMA_VERSIONS_MAX: usize = 1_000;
 /// Attempts to write a change when others keep writing in between and the caller did not ask to be told of them.
 pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
 
+/// Connections that are tried at once. Each attempt opens a client with threads of its own and takes half a minute at most.
+pub(crate) const CONNECTION_TESTS_AT_ONCE_MAX: usize = 4;
+
 /// Largest request: two schema texts of a mebibyte each with plenty of room around them.
 pub(crate) const MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
 

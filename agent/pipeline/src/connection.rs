@@ -64,6 +64,8 @@ pub struct ConnectionStep {
 }
 
 impl ConnectionStep {
+    /// All of them, in order.
+    pub const ALL: [&str; 4] = [Self::ADDRESS, Self::TLS, Self::AUTHENTICATION, Self::TOPICS];
     /// The address is found and takes connections.
     pub const ADDRESS: &str = "address";
     /// TLS comes about, and the certificate is trusted.

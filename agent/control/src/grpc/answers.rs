@@ -9,9 +9,10 @@ use featurestore_proto::v1;
 use prost::Message;
 
 use crate::limits::SCHEMA_TEXTS_BYTES_MAX;
+use crate::services::connections::ConnectionView;
 use crate::services::streams::StreamView;
 use crate::state::{Condition, StreamState};
-use crate::store::records::{AcceptedSchemas, ConnectionRecord};
+use crate::store::records::AcceptedSchemas;
 
 /// A stream with what goes beside it.
 pub(super) fn stream(view: &StreamView, trash_retention: Duration) -> v1::StreamRecord {
@@ -45,8 +46,10 @@ pub(super) fn leave_out_schemas(record: &mut v1::StreamRecord) {
 }
 
 /// A connection. It holds no secret.
-pub(super) fn connection(record: &ConnectionRecord) -> v1::Connection {
+pub(super) fn connection(view: &ConnectionView) -> v1::Connection {
+    let record = &view.record;
     v1::Connection {
+        secrets_revision: view.secrets_revision.clone(),
         uid: record.uid.clone(),
         generation: record.generation,
         create_time: Some(timestamp(record.create_time_ms)),

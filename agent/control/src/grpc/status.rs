@@ -39,7 +39,8 @@ pub(super) fn of(error: &ServiceError) -> Status {
             let violation = Violation::new("principal", &denial.principal, message.clone(), denial.remedy());
             detailed(Code::PermissionDenied, message, &[violation])
         }
-        ServiceError::TableUnavailable(_) => {
+        ServiceError::Vault(vault) if !vault.is_passing() => Status::failed_precondition(message),
+        ServiceError::TableUnavailable(_) | ServiceError::Vault(_) => {
             tracing::warn!(%error, "call failed");
             let retry_after = prost_types::Duration::try_from(RETRY_ADVICE).ok();
             let detail = v1::ErrorDetail {

@@ -219,6 +219,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use async_trait::async_trait;
+    use stream_pipeline::connection::{ClientProperties, ConnectionStep};
     use stream_pipeline::engine::StreamDefinition;
     use stream_pipeline::error::PipelineError;
     use stream_pipeline::table::{TableError, TableState};
@@ -228,8 +229,8 @@ mod tests {
     use crate::reconcile::backoff::Backoff;
     use crate::reconcile::engine::{PipelineEngine, RunningPipeline};
     use crate::reconcile::{Reconciler, ReconcilerSettings};
-    use crate::store::Store;
     use crate::store::sqlite::SqliteStore;
+    use crate::store::{LiteralSecrets, Store};
     use crate::testing::definitions::{connection, declared};
     use crate::testing::engine::FakeEngine;
     use crate::testing::wait_until;
@@ -267,6 +268,10 @@ mod tests {
             self.engine.in_trash(uid).await
         }
 
+        async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
+            self.engine.try_connection(properties).await
+        }
+
         async fn purge_trash(&self, _older_than: Duration) -> Result<usize, TableError> {
             self.purges.fetch_add(1, Ordering::SeqCst);
             std::future::pending().await
@@ -281,7 +286,7 @@ mod tests {
     async fn streams_start_and_the_agent_ends_while_the_trash_is_purged() {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
-        store.insert_connection(&connection("kafka")).await.unwrap();
+        store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
         store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
         let engine = Arc::new(EndlessPurge::default());
         let settings = ReconcilerSettings {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::StreamDefinition;
 use stream_pipeline::error::PipelineError;
 use stream_pipeline::status::PipelineStatus;
@@ -37,6 +38,9 @@ pub trait PipelineEngine: Send + Sync + 'static {
 
     /// Removes tables for good that have been in the trash for longer; answers with how many.
     async fn purge_trash(&self, older_than: Duration) -> Result<usize, TableError>;
+
+    /// Tries a connection step by step, with clients of its own. Bounded in time.
+    async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError>;
 
     /// Folder or URL of a table.
     fn location(&self, table: &TableName) -> String;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::{Engine, StreamDefinition};
 use stream_pipeline::error::PipelineError;
 use stream_pipeline::status::PipelineStatus;
@@ -93,6 +94,10 @@ impl PipelineEngine for LocalEngine {
         self.engine.purge_trash(older_than).await.map(|uids| uids.len())
     }
 
+    async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
+        self.engine.try_connection(properties).await
+    }
+
     fn location(&self, table: &TableName) -> String {
         self.engine.location(table)
     }
@@ -134,9 +139,12 @@ mod tests {
 
     use super::*;
     use crate::connections::{ConnectionChanges, StoreResolver};
+    use crate::governance::secrets::Vault;
+    use crate::governance::secrets::master::MasterKeys;
     use crate::reconcile::backoff::Backoff;
     use crate::reconcile::{Reconciler, ReconcilerSettings};
     use crate::state::StreamState;
+    use crate::store::LiteralSecrets;
     use crate::store::records::{ObservedStream, StreamRecord};
     use crate::store::sqlite::SqliteStore;
     use crate::testing::definitions::{connection, declared};
@@ -162,7 +170,8 @@ mod tests {
             let store = Arc::new(SqliteStore::open(&self.folder.path().join("agent.db")).await.unwrap());
             let mut settings = EngineSettings::new(text(&self.warehouse()));
             settings.warehouse_id = store.warehouse_id().await.unwrap();
-            let resolver = Arc::new(StoreResolver::new(store.clone(), Arc::new(ConnectionChanges::default())));
+            let vault = Vault::new(store.clone(), MasterKeys::none(""));
+            let resolver = Arc::new(StoreResolver::new(store.clone(), vault, Arc::new(ConnectionChanges::default())));
             let engine = Arc::new(LocalEngine::new(Engine::new(settings, resolver).unwrap(), store.clone()));
             Agent { store, engine }
         }
@@ -208,7 +217,11 @@ mod tests {
             folder: tempfile::tempdir().unwrap(),
         };
         let agent = disk.start().await;
-        agent.store.insert_connection(&connection("kafka")).await.unwrap();
+        agent
+            .store
+            .insert_connection(&connection("kafka"), &LiteralSecrets::Stay)
+            .await
+            .unwrap();
         agent.store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
         agent.store.insert_stream("u2", &declared("main.pay.refunds")).await.unwrap();
         let definition = agent.record("u1").await.definition();

@@ -5,6 +5,7 @@ use stream_spec::verdict::Finding;
 use stream_spec::violation::Violation;
 
 use crate::governance::denial::Denial;
+use crate::governance::secrets::VaultError;
 use crate::store::StoreError;
 
 /// Kind of thing that a name names.
@@ -94,12 +95,24 @@ pub enum ServiceError {
     /// A table cannot be looked at just now.
     #[error("the table cannot be looked at: {0}")]
     TableUnavailable(#[source] stream_pipeline::table::TableError),
+    /// The vault cannot keep or give a secret.
+    #[error(transparent)]
+    Vault(VaultError),
     /// The store failed.
     #[error("the agent's database failed: {0}")]
     Store(#[from] StoreError),
     /// A random number was needed and the system gave none.
     #[error("the system gave no random numbers: {0}")]
     Random(#[source] getrandom::Error),
+}
+
+impl From<VaultError> for ServiceError {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::Store(error) => Self::Store(error),
+            error => Self::Vault(error),
+        }
+    }
 }
 
 impl ServiceError {

@@ -18,11 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stream_spec::capability::Capability;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::connections::ConnectionChanges;
 use crate::governance::Authorizer;
 use crate::governance::secrets::Vault;
+use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
 use crate::reconcile::ReconcilerHandle;
 use crate::reconcile::engine::PipelineEngine;
 use crate::store::Store;
@@ -42,6 +44,8 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::RecordFilter,
     Capability::TableWidening,
     Capability::ConnectionPlaintext,
+    Capability::ConnectionSsl,
+    Capability::ConnectionSasl,
 ];
 
 /// What the services share.
@@ -53,6 +57,8 @@ pub struct Services {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) vault: Vault,
     pub(crate) capabilities: BTreeSet<Capability>,
+    /// Bounds how many connections are tried at once.
+    pub(crate) connection_tests: Semaphore,
     pub(crate) trash_retention: Duration,
     pub(crate) version: &'static str,
     /// Ends every wait with what is known then.
@@ -104,6 +110,7 @@ impl Services {
             authorizer,
             vault,
             capabilities,
+            connection_tests: Semaphore::new(CONNECTION_TESTS_AT_ONCE_MAX),
             trash_retention,
             version,
             stopping,

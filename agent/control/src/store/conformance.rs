@@ -7,7 +7,7 @@ use stream_spec::name::{ConnectionName, ScopeName, SecretKey, StreamName};
 use super::documents::{DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
 use super::records::{ObservedStream, Presence};
 use super::secrets::{ScopeKey, SealedSecret, SecretsWrite, SecretsWritten};
-use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, WrittenGrants, payload};
+use super::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, WrittenGrants, payload};
 use crate::governance::privilege::{Privilege, SecurableType};
 use crate::governance::secrets::ScopeId;
 use crate::state::StreamState;
@@ -25,6 +25,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     documents_are_kept_by_kind_and_name(&store).await;
     grants_are_on_what_exists_and_go_with_it(&store).await;
     secrets_and_the_key_of_their_scope_are_written_together(&store).await;
+    a_connection_and_its_literal_secrets_are_written_together(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -109,7 +110,12 @@ async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S) {
     let missing_volume = select_for(SecurableType::Volume, "main.no.such", "ann", Privilege::ReadVolume);
     assert_eq!(store.set_grants(0, &missing_volume).await.unwrap(), WrittenGrants::SecurableMissing);
 
-    assert!(store.insert_connection(&connection("granted")).await.unwrap());
+    assert!(
+        store
+            .insert_connection(&connection("granted"), &LiteralSecrets::Stay)
+            .await
+            .unwrap()
+    );
     let record = select_for(SecurableType::Connection, "granted", "ann", Privilege::UseConnection);
     for (planned, expected) in [(0, Ok(1)), (1, Ok(2)), (1, Err(2)), (0, Ok(3)), (4, Err(3))] {
         match (store.set_grants(planned, &record).await.unwrap(), expected) {
@@ -236,14 +242,63 @@ async fn secrets_and_the_key_of_their_scope_are_written_together<S: Store>(store
     );
 }
 
+async fn a_connection_and_its_literal_secrets_are_written_together<S: Store>(store: &S) {
+    let mut record = connection("literal");
+    let scope = ScopeId::Connection(record.uid.clone());
+    let change = |key_id: &str, names: &[&str], anew: bool| {
+        let secret = |name: &&str| SealedSecret {
+            key: SecretKey::parse(name).unwrap(),
+            revision: "1".into(),
+            update_time_ms: 5,
+            updated_by: "me".into(),
+            sealed: vec![7],
+        };
+        LiteralSecrets::Change(SecretsWrite {
+            scope: scope.clone(),
+            key: ScopeKey {
+                key_id: key_id.into(),
+                master_key_id: "m1".into(),
+                wrapped: vec![1],
+            },
+            anew,
+            put: names.iter().map(secret).collect(),
+            remove: Vec::new(),
+        })
+    };
+    let kept = async || store.list_secrets(&scope, None, 9).await.unwrap().len();
+    assert!(store.insert_connection(&record, &change("k1", &["a"], false)).await.unwrap());
+    assert!(!store.insert_connection(&record, &change("k1", &["b"], false)).await.unwrap());
+    assert_eq!(kept().await, 1, "a name that is taken writes no secret");
+    record.generation = 2;
+    for (generation, change, expected, left) in [
+        (5, change("k1", &["b"], false), Replaced::Conflict, 1),
+        (1, change("k2", &["b"], false), Replaced::Conflict, 1),
+        (1, change("k1", &["b"], false), Replaced::Done, 2),
+        (2, LiteralSecrets::Stay, Replaced::Done, 2),
+        (2, change("k2", &["c"], true), Replaced::Done, 1),
+        (2, LiteralSecrets::Go, Replaced::Done, 0),
+        (2, change("k3", &["a", "b"], false), Replaced::Done, 2),
+    ] {
+        assert_eq!(store.replace_connection(generation, &record, &change).await.unwrap(), expected);
+        assert_eq!(kept().await, left, "{change:?}");
+        let found = store.connection(&record.spec.name).await.unwrap().unwrap();
+        assert_eq!(found.generation == 2, expected == Replaced::Done || left == 2, "{change:?}");
+    }
+    let deleted = store.delete_connection(&record.spec.name, "another life", false).await.unwrap();
+    assert_eq!((deleted, kept().await), (DeletedConnection::Missing, 2));
+    let deleted = store.delete_connection(&record.spec.name, &record.uid, false).await.unwrap();
+    assert_eq!((deleted, kept().await), (DeletedConnection::Deleted, 0));
+    assert_eq!(store.scope_key(&scope).await.unwrap(), None);
+}
+
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {
     store.insert_stream(uid, &declared(name)).await.unwrap()
 }
 
 async fn streams_need_their_connection_and_free_names<S: Store>(store: &S) {
     assert!(matches!(insert(store, "u1", "main.pay.orders").await, InsertedStream::ConnectionMissing { name } if name.as_str() == "kafka"));
-    assert!(store.insert_connection(&connection("kafka")).await.unwrap());
-    assert!(!store.insert_connection(&connection("kafka")).await.unwrap());
+    assert!(store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap());
+    assert!(!store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap());
     match insert(store, "u1", "main.pay.orders").await {
         InsertedStream::Inserted(record) => {
             assert_eq!((record.revision, &record.declared), (1, &declared("main.pay.orders")));
@@ -286,16 +341,28 @@ async fn a_write_replaces_only_what_was_read<S: Store>(store: &S) {
     let mut connection = connection("kafka");
     connection.generation = 2;
     connection.spec.comment = Some("moved".into());
-    assert_eq!(store.replace_connection(1, &connection).await.unwrap(), Replaced::Done);
-    assert_eq!(store.replace_connection(1, &connection).await.unwrap(), Replaced::Conflict);
+    assert_eq!(
+        store.replace_connection(1, &connection, &LiteralSecrets::Stay).await.unwrap(),
+        Replaced::Done
+    );
+    assert_eq!(
+        store.replace_connection(1, &connection, &LiteralSecrets::Stay).await.unwrap(),
+        Replaced::Conflict
+    );
     let another_life = super::records::ConnectionRecord {
         uid: "another".into(),
         ..connection.clone()
     };
-    assert_eq!(store.replace_connection(2, &another_life).await.unwrap(), Replaced::Conflict);
+    assert_eq!(
+        store.replace_connection(2, &another_life, &LiteralSecrets::Stay).await.unwrap(),
+        Replaced::Conflict
+    );
     assert_eq!(store.connection(&connection.spec.name).await.unwrap(), Some(connection.clone()));
     connection.spec.name = ConnectionName::parse("nobody").unwrap();
-    assert_eq!(store.replace_connection(1, &connection).await.unwrap(), Replaced::Missing);
+    assert_eq!(
+        store.replace_connection(1, &connection, &LiteralSecrets::Stay).await.unwrap(),
+        Replaced::Missing
+    );
 }
 
 async fn what_is_observed_does_not_touch_what_is_declared<S: Store>(store: &S) {
@@ -356,7 +423,12 @@ async fn lists_are_ordered_and_bounded<S: Store>(store: &S) {
     }
     assert_eq!(store.stream_uids().await.unwrap(), ["u1", "u2", "u3", "u4", "u5"]);
 
-    assert!(store.insert_connection(&connection("a-second")).await.unwrap());
+    assert!(
+        store
+            .insert_connection(&connection("a-second"), &LiteralSecrets::Stay)
+            .await
+            .unwrap()
+    );
     let names =
         |records: Vec<super::records::ConnectionRecord>| records.into_iter().map(|record| record.spec.name.to_string()).collect::<Vec<_>>();
     assert_eq!(names(store.list_connections(None, 10).await.unwrap()), ["a-second", "kafka"]);
@@ -384,7 +456,7 @@ async fn a_connection_in_use_stays<S: Store>(store: &S) {
         DeletedConnection::Deleted
     );
     assert_eq!(store.connection(&name("kafka")).await.unwrap(), None);
-    assert!(store.insert_connection(&connection("kafka")).await.unwrap());
+    assert!(store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap());
 }
 
 async fn the_first_warehouse_is_the_one<S: Store>(store: &S) {

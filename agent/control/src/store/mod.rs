@@ -17,7 +17,7 @@ use stream_spec::name::{ConnectionName, StreamName, TableName};
 
 use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
-use secrets::SecretStore;
+use secrets::{SecretStore, SecretsWrite};
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +92,17 @@ pub enum Replaced {
     Conflict,
     /// There is nothing to replace.
     Missing,
+}
+
+/// What becomes of a connection's literal secrets when the connection is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LiteralSecrets {
+    /// They are as they were.
+    Stay,
+    /// All of them go.
+    Go,
+    /// These are written or removed.
+    Change(SecretsWrite),
 }
 
 /// Outcome of a connection's deletion.
@@ -169,8 +180,8 @@ pub trait Store: SecretStore + Send + Sync + 'static {
     /// Removes a stream. Removing one that is not there is fine.
     async fn forget_stream(&self, uid: &str) -> Result<(), StoreError>;
 
-    /// Declares a new connection; false if the name is taken.
-    async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError>;
+    /// Declares a new connection with its literal secrets; false if the name is taken.
+    async fn insert_connection(&self, record: &ConnectionRecord, secrets: &LiteralSecrets) -> Result<bool, StoreError>;
 
     /// The connection of that name.
     async fn connection(&self, name: &ConnectionName) -> Result<Option<ConnectionRecord>, StoreError>;
@@ -178,10 +189,16 @@ pub trait Store: SecretStore + Send + Sync + 'static {
     /// Connections in order of their names, those after `after` first, at most `limit`.
     async fn list_connections(&self, after: Option<&str>, limit: usize) -> Result<Vec<ConnectionRecord>, StoreError>;
 
-    /// Replaces a connection if it is still at `generation`.
-    async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError>;
+    /// Replaces a connection and its literal secrets if it is still at `generation`, and the secrets still under the key that the new
+    /// ones are sealed under.
+    async fn replace_connection(
+        &self,
+        generation: u64,
+        record: &ConnectionRecord,
+        secrets: &LiteralSecrets,
+    ) -> Result<Replaced, StoreError>;
 
-    /// Deletes a connection, one in use only if `even_if_used`. Another life of the name than `uid` (empty: any) is missing.
+    /// Deletes a connection and its literal secrets, one in use only if `even_if_used`. Another life of the name than `uid` (empty: any) is missing.
     async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError>;
 
     /// Streams that use a connection, in order of their names, at most `limit`.

@@ -1,7 +1,7 @@
 //! The records of the store, and nothing of how they are stored. `Declared…` is what callers want, `Observed…` is what
 //! the reconciler found; the two are written by different hands and never together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use stream_pipeline::engine::StreamDefinition;
@@ -176,6 +176,9 @@ pub struct ConnectionRecord {
     pub uid: String,
     /// What it is.
     pub spec: ConnectionSpec,
+    /// The options whose literal secrets are kept, each with the random revision of its value.
+    #[serde(default)]
+    pub literal_secrets: BTreeMap<String, String>,
     /// Counts changes, from 1.
     pub generation: u64,
     /// Milliseconds since 1970.

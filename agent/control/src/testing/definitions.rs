@@ -91,6 +91,7 @@ pub(crate) fn connection(name: &str) -> ConnectionRecord {
                 schema_registry_api_secret: None,
             }),
         },
+        literal_secrets: BTreeMap::new(),
         generation: 1,
         create_time_ms: 5,
         created_by: "local-admin".into(),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::StreamDefinition;
 use stream_pipeline::error::{PipelineError, Retry};
 use stream_pipeline::status::{Phase, PipelineStatus, TableProgress};
@@ -40,6 +41,8 @@ pub(crate) struct World {
     pub(crate) refuse_provision: Option<(&'static str, Retry)>,
     /// Last commits fail.
     pub(crate) fail_last_commits: bool,
+    /// What connections were tried with.
+    pub(crate) tried: Vec<ClientProperties>,
 }
 
 #[derive(Clone, Default)]
@@ -270,6 +273,16 @@ impl PipelineEngine for FakeEngine {
             world.trash.clear();
         }
         Ok(purged)
+    }
+
+    async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
+        let step = |name| ConnectionStep {
+            name,
+            ok: true,
+            message: properties.bootstrap_servers.clone(),
+        };
+        self.world.lock().unwrap().tried.push(properties.clone());
+        Ok(ConnectionStep::ALL.map(step).to_vec())
     }
 
     fn location(&self, table: &TableName) -> String {

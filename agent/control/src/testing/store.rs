@@ -11,7 +11,7 @@ use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
 use crate::store::sqlite::SqliteStore;
-use crate::store::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError, WrittenGrants};
+use crate::store::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, StoreError, WrittenGrants};
 
 pub(crate) struct FaultyStore {
     pub(crate) inner: SqliteStore,
@@ -79,8 +79,8 @@ impl Store for FaultyStore {
         self.gate()?;
         self.inner.forget_stream(uid).await
     }
-    async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError> {
-        self.inner.insert_connection(record).await
+    async fn insert_connection(&self, record: &ConnectionRecord, secrets: &LiteralSecrets) -> Result<bool, StoreError> {
+        self.inner.insert_connection(record, secrets).await
     }
     async fn connection(&self, name: &ConnectionName) -> Result<Option<ConnectionRecord>, StoreError> {
         self.inner.connection(name).await
@@ -88,8 +88,13 @@ impl Store for FaultyStore {
     async fn list_connections(&self, after: Option<&str>, limit: usize) -> Result<Vec<ConnectionRecord>, StoreError> {
         self.inner.list_connections(after, limit).await
     }
-    async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError> {
-        self.inner.replace_connection(generation, record).await
+    async fn replace_connection(
+        &self,
+        generation: u64,
+        record: &ConnectionRecord,
+        secrets: &LiteralSecrets,
+    ) -> Result<Replaced, StoreError> {
+        self.inner.replace_connection(generation, record, secrets).await
     }
     async fn delete_connection(&self, name: &ConnectionName, uid: &str, even_if_used: bool) -> Result<DeletedConnection, StoreError> {
         self.inner.delete_connection(name, uid, even_if_used).await

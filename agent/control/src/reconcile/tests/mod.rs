@@ -20,7 +20,7 @@ use super::{Reconciler, ReconcilerSettings, Shared, driver};
 use crate::state::{START_POSITIONS, StreamState, TABLE_HEALTHY};
 use crate::store::records::{Presence, StreamRecord};
 use crate::store::sqlite::SqliteStore;
-use crate::store::{InsertedStream, Store};
+use crate::store::{InsertedStream, LiteralSecrets, Store};
 use crate::testing::definitions::{connection, declared};
 use crate::testing::effects::Fault;
 use crate::testing::engine::FakeEngine;
@@ -70,7 +70,7 @@ impl Bench {
             inner,
             effects: engine.effects.clone(),
         });
-        store.insert_connection(&connection("kafka")).await.unwrap();
+        store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
         assert!(matches!(
             store.insert_stream(UID, &declared(NAME)).await.unwrap(),
             InsertedStream::Inserted(_)

@@ -1,5 +1,7 @@
 //! The services as callers meet them: over the port, through gRPC, with a scripted engine behind them.
 
+mod connection_secrets;
+mod connection_sql;
 mod connections;
 mod create;
 mod lives;
@@ -28,8 +30,8 @@ use crate::governance::secrets::Vault;
 use crate::governance::secrets::master::{LocalKey, MasterKeys};
 use crate::reconcile::backoff::Backoff;
 use crate::reconcile::{Reconciler, ReconcilerSettings};
-use crate::store::Store;
 use crate::store::sqlite::SqliteStore;
+use crate::store::{LiteralSecrets, Store};
 use crate::testing::definitions::{SCHEMA, connection, stream};
 use crate::testing::engine::{FakeEngine, Table};
 
@@ -40,6 +42,8 @@ struct Agent {
     streams: StreamServiceClient<Channel>,
     connections: ConnectionServiceClient<Channel>,
     channel: Channel,
+    store: Arc<dyn Store>,
+    vault: Vault,
     engine: FakeEngine,
     address: std::net::SocketAddr,
     stopping: CancellationToken,
@@ -53,7 +57,7 @@ impl Agent {
         let folder = tempfile::tempdir().unwrap();
         let engine = FakeEngine::default();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
-        store.insert_connection(&connection("kafka")).await.unwrap();
+        store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
         let backoff = Backoff {
             first: Duration::from_millis(1),
             max: Duration::from_millis(5),
@@ -87,6 +91,8 @@ impl Agent {
             streams: StreamServiceClient::new(channel.clone()),
             connections: ConnectionServiceClient::new(channel.clone()),
             channel,
+            store: services.store.clone(),
+            vault: services.vault.clone(),
             engine,
             address,
             stopping,

@@ -3,20 +3,23 @@
 use rusqlite::{OptionalExtension, Transaction, params};
 use stream_spec::name::ConnectionName;
 
-use super::{WorkError, grants, streams};
+use super::{WorkError, grants, secrets, streams};
 use crate::governance::privilege::SecurableType;
+use crate::governance::secrets::ScopeId;
 use crate::limits::NAMES_IN_A_MESSAGE_MAX;
 use crate::store::payload;
 use crate::store::records::ConnectionRecord;
-use crate::store::{DeletedConnection, Replaced};
+use crate::store::secrets::SecretsWritten;
+use crate::store::{DeletedConnection, LiteralSecrets, Replaced};
 
-pub(super) fn insert(transaction: &Transaction<'_>, record: &ConnectionRecord) -> Result<bool, WorkError> {
+pub(super) fn insert(transaction: &Transaction<'_>, record: &ConnectionRecord, literals: &LiteralSecrets) -> Result<bool, WorkError> {
     let name = record.spec.name.as_str();
     let inserted = transaction.execute(
         "INSERT INTO connections (name, generation, payload) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO NOTHING",
         params![name, record.generation, payload::encode("connection", name, record)?],
     )?;
-    Ok(inserted > 0)
+    // A new life has no key yet that the secrets could have been sealed under instead.
+    Ok(inserted > 0 && write_literals(transaction, record, literals)?)
 }
 
 pub(super) fn by_name(transaction: &Transaction<'_>, name: &str) -> Result<Option<ConnectionRecord>, WorkError> {
@@ -41,13 +44,34 @@ pub(super) fn list(transaction: &Transaction<'_>, after: Option<&str>, limit: us
     Ok(records)
 }
 
-pub(super) fn replace(transaction: &Transaction<'_>, generation: u64, record: &ConnectionRecord) -> Result<Replaced, WorkError> {
+/// False, with nothing written, if the secrets are under another key than the new ones were sealed under.
+fn write_literals(transaction: &Transaction<'_>, record: &ConnectionRecord, literals: &LiteralSecrets) -> Result<bool, WorkError> {
+    match literals {
+        LiteralSecrets::Stay => Ok(true),
+        LiteralSecrets::Go => secrets::forget(transaction, &literals_of(record)).map(|()| true),
+        LiteralSecrets::Change(write) => Ok(secrets::write(transaction, write)? == SecretsWritten::Done),
+    }
+}
+
+fn literals_of(record: &ConnectionRecord) -> ScopeId {
+    ScopeId::Connection(record.uid.clone())
+}
+
+pub(super) fn replace(
+    transaction: &Transaction<'_>,
+    generation: u64,
+    record: &ConnectionRecord,
+    literals: &LiteralSecrets,
+) -> Result<Replaced, WorkError> {
     let name = record.spec.name.as_str();
     let Some(found) = by_name(transaction, name)? else {
         return Ok(Replaced::Missing);
     };
     // Another life of the name is another connection: its uid differs.
     if found.generation != generation || found.uid != record.uid {
+        return Ok(Replaced::Conflict);
+    }
+    if !write_literals(transaction, record, literals)? {
         return Ok(Replaced::Conflict);
     }
     transaction.execute(
@@ -63,10 +87,9 @@ pub(super) fn delete(
     uid: &str,
     even_if_used: bool,
 ) -> Result<DeletedConnection, WorkError> {
-    let found = by_name(transaction, name.as_str())?;
-    if found.is_none_or(|found| !uid.is_empty() && found.uid != uid) {
+    let Some(found) = by_name(transaction, name.as_str())?.filter(|found| uid.is_empty() || found.uid == uid) else {
         return Ok(DeletedConnection::Missing);
-    }
+    };
     if !even_if_used {
         let users = streams::on_connection(transaction, name.as_str(), NAMES_IN_A_MESSAGE_MAX)?;
         if !users.is_empty() {
@@ -74,6 +97,7 @@ pub(super) fn delete(
         }
     }
     transaction.execute("DELETE FROM connections WHERE name = ?1", [name.as_str()])?;
+    secrets::forget(transaction, &literals_of(&found))?;
     grants::forget(transaction, SecurableType::Connection, name.as_str())?;
     Ok(DeletedConnection::Deleted)
 }

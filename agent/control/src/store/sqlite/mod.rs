@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use super::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
-use super::{DeletedConnection, InsertedStream, Parent, Replaced, Store, StoreError, WrittenGrants};
+use super::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, StoreError, WrittenGrants};
 use crate::limits::{DATABASE_BUSY_WAIT, STORE_JOBS_MAX};
 
 /// Points of failure around every write of a document.
@@ -259,12 +259,12 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn insert_connection(&self, record: &ConnectionRecord) -> Result<bool, StoreError> {
-        let record = record.clone();
+    async fn insert_connection(&self, record: &ConnectionRecord, secrets: &LiteralSecrets) -> Result<bool, StoreError> {
+        let (record, secrets) = (record.clone(), secrets.clone());
         self.change(
             "insert a connection",
             (Point::StoreBeforeConnection, Point::StoreAfterConnection),
-            move |transaction| connections::insert(transaction, &record),
+            move |transaction| connections::insert(transaction, &record, &secrets),
         )
         .await
     }
@@ -285,12 +285,17 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn replace_connection(&self, generation: u64, record: &ConnectionRecord) -> Result<Replaced, StoreError> {
-        let record = record.clone();
+    async fn replace_connection(
+        &self,
+        generation: u64,
+        record: &ConnectionRecord,
+        secrets: &LiteralSecrets,
+    ) -> Result<Replaced, StoreError> {
+        let (record, secrets) = (record.clone(), secrets.clone());
         self.change(
             "change a connection",
             (Point::StoreBeforeConnection, Point::StoreAfterConnection),
-            move |transaction| connections::replace(transaction, generation, &record),
+            move |transaction| connections::replace(transaction, generation, &record, &secrets),
         )
         .await
     }

@@ -13,7 +13,7 @@ use crate::governance::secrets::{ScopeId, SecretValue, Vault};
 use crate::state::{Condition, StreamState};
 use crate::store::documents::{Authorship, DocumentKind, ScopeRecord, StoredDocument};
 use crate::store::records::{ObservedStream, ObservedTable};
-use crate::store::{Store, StoreError, conformance, documents};
+use crate::store::{LiteralSecrets, Store, StoreError, conformance, documents};
 use crate::testing::definitions::{connection, declared};
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn secret(store: Arc<dyn Store>, written: bool) -> SecretValue {
 /// are never written again, they are what older agents left behind.
 async fn write_fixture(path: &Path) {
     let store = Arc::new(SqliteStore::open(path).await.unwrap());
-    store.insert_connection(&connection("kafka")).await.unwrap();
+    store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
     store.insert_stream("u1", &declared("main.pay.orders")).await.unwrap();
     store.observe_stream("u1", &observed()).await.unwrap();
     store.remember_warehouse(WAREHOUSE_ID).await.unwrap();

@@ -1,0 +1,186 @@
+//! Turns a connection into client properties: from the store for a pipeline, from a declaration for an attempt.
+//!
+//! Secrets are read each time a client is opened, so a pipeline never runs on an old address or password. The invariant: what
+//! tells two openings apart is the connection's life, its options and the random revisions of its secrets, never their bytes.
+
+mod changes;
+mod properties;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stream_pipeline::connection::{ClientProperties, ConnectionResolver};
+use stream_pipeline::error::{PipelineError, Retry};
+use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
+use stream_spec::name::{ConnectionName, ScopeName, SecretKey};
+use stream_spec::options::connection::{self as registry, ConnectionOption};
+use stream_spec::stream::{ConnectionConfig, SecretRef};
+use tokio::sync::watch;
+
+use crate::governance::secrets::{ScopeId, SecretValue, Vault};
+use crate::store::records::ConnectionRecord;
+use crate::store::{Store, StoreError};
+
+pub use changes::ConnectionChanges;
+
+/// Resolves connections from the store.
+#[derive(Clone)]
+pub struct StoreResolver {
+    store: Arc<dyn Store>,
+    vault: Vault,
+    changes: Arc<ConnectionChanges>,
+}
+
+/// The values of a connection's secrets, by option.
+pub(crate) type SecretValues = BTreeMap<&'static str, SecretValue>;
+
+impl StoreResolver {
+    /// A resolver over this store.
+    pub fn new(store: Arc<dyn Store>, vault: Vault, changes: Arc<ConnectionChanges>) -> Self {
+        Self { store, vault, changes }
+    }
+
+    /// What a client of a stored connection is opened with.
+    pub(crate) async fn of_record(&self, record: &ConnectionRecord) -> Result<ClientProperties, PipelineError> {
+        let failed = |error: String| unavailable("SecretUnavailable", format!("connection `{}`: {error}", record.spec.name));
+        // Before the values: if one is written in between, the next opening has another identity.
+        let revision = secrets_revision(&self.store, record)
+            .await
+            .map_err(|error| failed(error.to_string()))?;
+        let mut values = SecretValues::new();
+        for option in secret_options(&record.spec) {
+            let value = match option.reference(&record.spec.options) {
+                Some(reference) => self.referenced(reference).await,
+                None if record.literal_secrets.contains_key(option.name) => self.literal(&record.uid, option).await,
+                None => continue,
+            };
+            values.insert(option.name, value.map_err(&failed)?);
+        }
+        let identity = format!("{}/{}/{revision}", record.uid, properties::digest_of_options(&record.spec));
+        properties::of(&record.spec, &values, identity)
+    }
+
+    /// What a client of a connection that is not stored is opened with; `literals` are the secrets that came with it.
+    pub(crate) async fn of_declared(&self, spec: &ConnectionSpec, mut literals: SecretValues) -> Result<ClientProperties, PipelineError> {
+        for option in secret_options(spec) {
+            if let Some(reference) = option.reference(&spec.options) {
+                let value = self.referenced(reference).await;
+                let value = value.map_err(|error| unavailable("SecretUnavailable", format!("connection `{}`: {error}", spec.name)))?;
+                literals.insert(option.name, value);
+            }
+        }
+        properties::of(spec, &literals, format!("declared/{}", uuid::Uuid::new_v4()))
+    }
+
+    async fn referenced(&self, reference: &SecretRef) -> Result<SecretValue, String> {
+        let scope = ScopeName::parse(&reference.scope).map_err(|error| error.to_string())?;
+        let key = SecretKey::parse(&reference.key).map_err(|error| error.to_string())?;
+        self.vault
+            .read(&ScopeId::Named(scope), &key)
+            .await
+            .map_err(|error| error.to_string())
+    }
+
+    async fn literal(&self, uid: &str, option: &ConnectionOption) -> Result<SecretValue, String> {
+        let key = SecretKey::parse(option.name).map_err(|error| error.to_string())?;
+        let scope = ScopeId::Connection(uid.to_owned());
+        self.vault.read(&scope, &key).await.map_err(|error| error.to_string())
+    }
+
+    async fn record(&self, name: &ConnectionName) -> Result<ConnectionRecord, PipelineError> {
+        let record = self.store.connection(name).await;
+        let record = record.map_err(|error| unavailable("StoreFailed", error.to_string()))?;
+        record.ok_or_else(|| {
+            unavailable(
+                "ConnectionMissing",
+                format!("there is no connection `{name}`; create it, or make a stream on another one"),
+            )
+        })
+    }
+}
+
+#[async_trait]
+impl ConnectionResolver for StoreResolver {
+    async fn open(&self, connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+        let name = match connection {
+            ConnectionConfig::UcConnectionName(name) => name,
+            ConnectionConfig::DirectMtls(_) => {
+                return Err(PipelineError::Definition {
+                    message: "this agent cannot connect by client certificate (mTLS) yet".into(),
+                });
+            }
+        };
+        let record = self.record(name).await?;
+        if matches!(record.spec.options, ConnectionOptions::Kinesis(_)) {
+            return Err(PipelineError::Definition {
+                message: format!("connection `{name}` is of type KINESIS, and the stream reads Kafka; use a connection of type KAFKA"),
+            });
+        }
+        self.of_record(&record).await
+    }
+
+    fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
+        match connection {
+            ConnectionConfig::UcConnectionName(name) => self.changes.follow(name),
+            // Nothing that can change: the receiver stays at its first value for ever.
+            ConnectionConfig::DirectMtls(_) => watch::Sender::new(0).subscribe(),
+        }
+    }
+}
+
+/// The options of a connection's kind that are secrets.
+pub(crate) fn secret_options(spec: &ConnectionSpec) -> impl Iterator<Item = &'static ConnectionOption> {
+    registry::all(spec.options.kind()).iter().filter(|option| option.is_secret())
+}
+
+/// The random revisions of a connection's secrets, those that it refers to included; empty without secrets.
+pub(crate) async fn secrets_revision(store: &Arc<dyn Store>, record: &ConnectionRecord) -> Result<String, StoreError> {
+    let mut revisions = Vec::new();
+    for option in secret_options(&record.spec) {
+        match (option.reference(&record.spec.options), record.literal_secrets.get(option.name)) {
+            (Some(reference), _) => revisions.push(revision_of(store, reference).await?),
+            (None, Some(revision)) => revisions.push(revision.clone()),
+            (None, None) => {}
+        }
+    }
+    Ok(revisions.join("+"))
+}
+
+async fn revision_of(store: &Arc<dyn Store>, reference: &SecretRef) -> Result<String, StoreError> {
+    let (Ok(scope), Ok(key)) = (ScopeName::parse(&reference.scope), SecretKey::parse(&reference.key)) else {
+        return Ok("none".to_owned());
+    };
+    let found = store.secret(&ScopeId::Named(scope), &key).await?;
+    Ok(found.map_or_else(|| "none".to_owned(), |(_, secret)| secret.revision))
+}
+
+/// Tells the pipelines of every connection that refers to a secret of this scope that it was changed.
+pub async fn announce_secrets(store: &Arc<dyn Store>, changes: &ConnectionChanges, scope: &ScopeName) -> Result<(), StoreError> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = store.list_connections(after.as_deref(), crate::limits::PAGE_SIZE_MAX).await?;
+        for record in &page {
+            let refers = |option: &ConnectionOption| {
+                let reference = option.reference(&record.spec.options);
+                reference.is_some_and(|reference| reference.scope == scope.as_str())
+            };
+            if secret_options(&record.spec).any(refers) {
+                changes.announce(&record.spec.name);
+            }
+        }
+        match page.last() {
+            Some(last) if page.len() == crate::limits::PAGE_SIZE_MAX => after = Some(last.spec.name.to_string()),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Whoever mends the connection mends the stream: trying again is enough.
+fn unavailable(reason: &'static str, message: String) -> PipelineError {
+    PipelineError::Source {
+        reason,
+        message,
+        retry: Retry::Later,
+    }
+}

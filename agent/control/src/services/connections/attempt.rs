@@ -1,0 +1,85 @@
+//! Tries a connection, one that is stored or one that is only declared. The invariant: a secret that is kept is tried at the
+//! address that it is kept for, and at no other that a caller names.
+
+use std::collections::BTreeMap;
+
+use stream_pipeline::connection::{ClientProperties, ConnectionStep};
+use stream_pipeline::error::PipelineError;
+use stream_spec::name::ConnectionName;
+
+use super::{ConnectionService, DeclaredConnection, not_found};
+use crate::connections::{SecretValues, StoreResolver};
+use crate::governance::{Action, RequestContext, Securable};
+use crate::services::error::ServiceError;
+
+/// What is to be tried.
+#[derive(Debug)]
+pub enum ConnectionToTest {
+    /// A stored connection.
+    Stored(ConnectionName),
+    /// One that is declared, with the secrets that came with it.
+    Declared(DeclaredConnection),
+}
+
+impl ConnectionService {
+    /// Tries a connection step by step; bounded in time.
+    pub async fn test(&self, context: &RequestContext, target: ConnectionToTest) -> Result<Vec<ConnectionStep>, ServiceError> {
+        let resolver = StoreResolver::new(
+            self.services.store.clone(),
+            self.services.vault.clone(),
+            self.services.connection_changes.clone(),
+        );
+        let properties = match target {
+            ConnectionToTest::Stored(name) => {
+                self.services
+                    .authorizer
+                    .authorize(context, Action::Test, Securable::Connection(&name))
+                    .await?;
+                let record = self.services.store.connection(&name).await?.ok_or_else(|| not_found(&name))?;
+                resolver.of_record(&record).await
+            }
+            ConnectionToTest::Declared(declared) => {
+                self.services
+                    .authorizer
+                    .authorize(context, Action::Test, Securable::DeclaredConnection(&declared.spec))
+                    .await?;
+                self.refuse_what_does_not_work(&declared, None)?;
+                let literals: SecretValues = declared
+                    .literals
+                    .into_iter()
+                    .filter_map(|(name, value)| Some((name, value?)))
+                    .collect();
+                resolver.of_declared(&declared.spec, literals).await
+            }
+        };
+        match properties {
+            Ok(properties) => Ok(self.attempt(&properties).await),
+            // A secret that is not there, or does not open, is what the caller wants to know.
+            Err(error) => Ok(nothing_tried(&error)),
+        }
+    }
+
+    async fn attempt(&self, properties: &ClientProperties) -> Vec<ConnectionStep> {
+        // The permits are never taken away; without one the attempt would only be less bounded.
+        let permit = self.services.connection_tests.acquire().await;
+        let tried = self.services.engine.try_connection(properties).await;
+        drop(permit);
+        tried.unwrap_or_else(|error| nothing_tried(&error))
+    }
+}
+
+/// Every step, none of them tried: the client could not be made.
+fn nothing_tried(error: &PipelineError) -> Vec<ConnectionStep> {
+    let messages: BTreeMap<&str, String> = BTreeMap::from([(ConnectionStep::ADDRESS, error.to_string())]);
+    ConnectionStep::ALL
+        .into_iter()
+        .map(|name| ConnectionStep {
+            name,
+            ok: false,
+            message: messages
+                .get(name)
+                .cloned()
+                .unwrap_or_else(|| "not tried, because a step before it failed".to_owned()),
+        })
+        .collect()
+}

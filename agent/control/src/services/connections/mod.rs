@@ -1,0 +1,217 @@
+//! The calls on connections.
+//!
+//! `write` makes and changes them, `secrets` decides what becomes of their secrets, `attempt` tries them, `sql` runs statements
+//! about them. The invariant: a connection and its literal secrets are written in one transaction.
+
+mod attempt;
+mod secrets;
+mod sql;
+mod write;
+
+use std::sync::Arc;
+
+use stream_spec::connection::ConnectionSpec;
+use stream_spec::name::{ConnectionName, StreamName};
+use stream_spec::violation::Violation;
+use stream_spec::{capability, validate};
+
+use super::Services;
+use super::error::{Kind, ServiceError};
+use super::page::{self, Page, PageRequest};
+use crate::connections::secrets_revision;
+use crate::governance::{Action, RequestContext, Securable};
+use crate::limits::NAMES_IN_A_MESSAGE_MAX;
+use crate::store::DeletedConnection;
+use crate::store::records::ConnectionRecord;
+
+pub use attempt::ConnectionToTest;
+pub use secrets::LiteralChanges;
+use secrets::Values;
+pub use sql::SqlRows;
+
+/// The name of the one list of connections, in page tokens.
+const LIST: &str = "connections";
+
+/// A connection as a caller declares it.
+#[derive(Clone, Debug)]
+pub struct DeclaredConnection {
+    /// What it is.
+    pub spec: ConnectionSpec,
+    /// Literal secrets that came with it.
+    pub literals: LiteralChanges,
+}
+
+/// A connection as callers see it.
+#[derive(Clone, Debug)]
+pub struct ConnectionView {
+    /// What is stored.
+    pub record: ConnectionRecord,
+    /// Another text each time that a secret was written, be it one of a scope; empty without secrets.
+    pub secrets_revision: String,
+}
+
+/// What would come of a connection's declaration.
+#[derive(Clone, Debug, Default)]
+pub struct CheckedConnection {
+    /// What is wrong with it.
+    pub violations: Vec<Violation>,
+    /// What this agent cannot do yet.
+    pub missing_capabilities: Vec<Violation>,
+    /// Streams that use the existing connection of that name, some of them.
+    pub used_by: Vec<StreamName>,
+}
+
+/// Makes a new declaration from the one in force.
+pub type MakeDeclaration<'a> = &'a (dyn Fn(&ConnectionSpec) -> Result<DeclaredConnection, Vec<Violation>> + Send + Sync);
+
+/// A change of a connection.
+pub struct ConnectionChange<'a> {
+    /// Which connection.
+    pub name: ConnectionName,
+    /// The new declaration, made from the one in force.
+    pub change: MakeDeclaration<'a>,
+    /// Generation that the change was planned on; 0: any.
+    pub generation: u64,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
+}
+
+/// A connection to delete.
+#[derive(Clone, Debug)]
+pub struct ConnectionToDelete {
+    /// Which connection.
+    pub name: ConnectionName,
+    /// Even if streams use it.
+    pub even_if_used: bool,
+    /// Life of the name that is meant; empty: any.
+    pub uid: String,
+}
+
+/// The calls on connections.
+#[derive(Clone)]
+pub struct ConnectionService {
+    services: Arc<Services>,
+}
+
+impl ConnectionService {
+    /// The service over what services share.
+    pub fn new(services: Arc<Services>) -> Self {
+        Self { services }
+    }
+
+    /// One connection.
+    pub async fn get(&self, context: &RequestContext, name: &ConnectionName) -> Result<ConnectionView, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::Read, Securable::Connection(name))
+            .await?;
+        let record = self.services.store.connection(name).await?.ok_or_else(|| not_found(name))?;
+        self.view(record).await
+    }
+
+    /// All connections, a page at a time.
+    pub async fn list(&self, context: &RequestContext, page: &PageRequest) -> Result<Page<ConnectionView>, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::List, Securable::Connections)
+            .await?;
+        let (limit, after) = (page.limit()?, page.after(LIST)?);
+        let mut records = self.services.store.list_connections(after.as_deref(), limit + 1).await?;
+        let has_more = records.len() > limit;
+        records.truncate(limit);
+        let next_page_token = match records.last() {
+            Some(last) if has_more => page::token(LIST, last.spec.name.as_str()),
+            _ => String::new(),
+        };
+        let mut items = Vec::with_capacity(records.len());
+        for record in records {
+            items.push(self.view(record).await?);
+        }
+        Ok(Page { items, next_page_token })
+    }
+
+    /// Deletes a connection and its literal secrets, one that streams use only if the caller says so.
+    pub async fn delete(&self, context: &RequestContext, request: &ConnectionToDelete) -> Result<(), ServiceError> {
+        let name = &request.name;
+        self.services
+            .authorizer
+            .authorize(context, Action::Delete, Securable::Connection(name))
+            .await?;
+        match self
+            .services
+            .store
+            .delete_connection(name, &request.uid, request.even_if_used)
+            .await?
+        {
+            DeletedConnection::Deleted => {
+                tracing::info!(connection = %name, by = context.principal.name(), "deleted connection");
+                self.services.connection_changes.announce(name);
+                Ok(())
+            }
+            DeletedConnection::Missing => Err(not_found(name)),
+            DeletedConnection::InUse(users) => {
+                let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
+                let problem = format!("streams use the connection, among them {}", users.join(", "));
+                Err(ServiceError::precondition(
+                    "name",
+                    name.as_str(),
+                    problem,
+                    "delete the streams first, or force the deletion",
+                ))
+            }
+        }
+    }
+
+    /// Says what would come of a declaration, without creating anything. Empty literal secrets stand in for ones that a plan does
+    /// not know.
+    pub async fn check(&self, context: &RequestContext, connection: &DeclaredConnection) -> Result<CheckedConnection, ServiceError> {
+        let name = &connection.spec.name;
+        self.services
+            .authorizer
+            .authorize(context, Action::Check, Securable::DeclaredConnection(&connection.spec))
+            .await?;
+        let used_by = self.services.store.streams_on_connection(name, NAMES_IN_A_MESSAGE_MAX).await?;
+        let existing = self.services.store.connection(name).await?;
+        Ok(CheckedConnection {
+            used_by,
+            ..self.judge(connection, existing.as_ref(), Values::StandIns)
+        })
+    }
+
+    async fn view(&self, record: ConnectionRecord) -> Result<ConnectionView, ServiceError> {
+        let secrets_revision = secrets_revision(&self.services.store, &record).await?;
+        Ok(ConnectionView { record, secrets_revision })
+    }
+
+    fn judge(&self, connection: &DeclaredConnection, existing: Option<&ConnectionRecord>, values: Values) -> CheckedConnection {
+        let DeclaredConnection { spec, literals } = connection;
+        let plan = secrets::plan(spec, literals, existing);
+        let mut violations = validate::connection(spec);
+        violations.extend(secrets::check(spec, literals, &plan, values));
+        CheckedConnection {
+            violations,
+            missing_capabilities: capability::missing(&capability::needed_by_connection(spec), &self.services.capabilities),
+            used_by: Vec::new(),
+        }
+    }
+
+    fn refuse_what_does_not_work(&self, connection: &DeclaredConnection, existing: Option<&ConnectionRecord>) -> Result<(), ServiceError> {
+        let CheckedConnection {
+            violations,
+            missing_capabilities,
+            ..
+        } = self.judge(connection, existing, Values::Real);
+        match (violations.is_empty(), missing_capabilities.is_empty()) {
+            (false, _) => Err(ServiceError::Invalid(violations)),
+            (true, false) => Err(ServiceError::MissingCapability(missing_capabilities)),
+            (true, true) => Ok(()),
+        }
+    }
+}
+
+fn not_found(name: &ConnectionName) -> ServiceError {
+    ServiceError::NotFound {
+        kind: Kind::Connection,
+        name: name.to_string(),
+    }
+}
