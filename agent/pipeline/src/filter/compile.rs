@@ -3,12 +3,15 @@
 //! Columns are found by name once and their types compared with the filter's; an expression of constants is evaluated once. The one
 //! invariant: a kernel gets arguments of the types it was made for.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_schema::{DataType as ArrowType, Schema};
 use stream_decode::arrow_types::arrow_type;
 use stream_spec::filter::expr::{CompareOp, Expr, ExprKind, ExprType, Function, Literal};
+use stream_spec::types::DataType;
 
 use super::connect::{self, Connective};
 use super::error::FilterError;
@@ -17,35 +20,69 @@ use super::values::Values;
 use super::work::Work;
 use super::{arithmetic, cast, collection, compare, function, interval, like, logic, membership, nested};
 
+/// What a filter reads, and what is known of it so far: references are many, and the columns may be wide.
+struct Columns<'a> {
+    schema: &'a Schema,
+    /// Arrow's types of the expressions' types with parts, by the address at which an expression has it.
+    types: RefCell<BTreeMap<*const DataType, ArrowType>>,
+    /// Columns of which the type was compared.
+    compared: RefCell<BTreeSet<usize>>,
+}
+
+impl Columns<'_> {
+    /// The Arrow type that values of an expression have. Intervals are microseconds or months.
+    fn type_of(&self, ty: &ExprType) -> ArrowType {
+        match ty {
+            ExprType::Value(data_type) => arrow_type(data_type),
+            ExprType::Parts(data_type) => {
+                let mut known = self.types.borrow_mut();
+                known.entry(Arc::as_ptr(data_type)).or_insert_with(|| arrow_type(data_type)).clone()
+            }
+            ExprType::Null => ArrowType::Null,
+            ExprType::DayTimeInterval | ExprType::YearMonthInterval => ArrowType::Int64,
+        }
+    }
+}
+
+/// Compiles a predicate for batches of a schema.
+pub(super) fn predicate(expr: &Expr, schema: &Schema) -> Result<Node, FilterError> {
+    let columns = Columns {
+        schema,
+        types: RefCell::default(),
+        compared: RefCell::default(),
+    };
+    boolean(expr, &columns)
+}
+
 /// Compiles an expression that is true, false or null, a bare NULL included.
-pub(super) fn boolean(expr: &Expr, schema: &Schema) -> Result<Node, FilterError> {
+fn boolean(expr: &Expr, columns: &Columns<'_>) -> Result<Node, FilterError> {
     match expr.ty {
         ExprType::Null => Ok(null_of(&ArrowType::Boolean)),
-        _ => compile(expr, schema),
+        _ => compile(expr, columns),
     }
 }
 
 /// Compiles any expression.
-pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError> {
-    let ty = type_of(&expr.ty);
+fn compile(expr: &Expr, columns: &Columns<'_>) -> Result<Node, FilterError> {
+    let ty = columns.type_of(&expr.ty);
     if expr.ty == ExprType::Null || is_null_by_an_argument(expr) {
         return Ok(null_of(&ty));
     }
     match &expr.kind {
         ExprKind::Literal(literal) => Ok(Node::Constant(Values::constant(logic::literal(literal, &ty)?))),
-        ExprKind::Column(name) => column(name, &ty, schema),
-        ExprKind::Field(parent, name) => field(parent, name, schema),
-        ExprKind::ArrayItem(list, index) => apply([list, index], schema, collection::array_item()),
-        ExprKind::MapItem(map, key) => apply([map, key], schema, collection::map_item()),
-        ExprKind::Negate(operand) => apply([operand], schema, arithmetic::negate(ty)),
+        ExprKind::Column(name) => column(name, &ty, columns),
+        ExprKind::Field(parent, name) => field(parent, name, columns),
+        ExprKind::ArrayItem(list, index) => apply([list, index], columns, collection::array_item()),
+        ExprKind::MapItem(map, key) => apply([map, key], columns, collection::map_item()),
+        ExprKind::Negate(operand) => apply([operand], columns, arithmetic::negate(ty)),
         ExprKind::Arithmetic(op, left, right) => {
-            let (left_type, right_type) = (type_of(&left.ty), type_of(&right.ty));
+            let (left_type, right_type) = (columns.type_of(&left.ty), columns.type_of(&right.ty));
             let kernel = match right.ty {
                 ExprType::DayTimeInterval if left.ty != right.ty => interval::shift(*op, interval::Unit::Micros, &left_type, &ty)?,
                 ExprType::YearMonthInterval if left.ty != right.ty => interval::shift(*op, interval::Unit::Months, &left_type, &ty)?,
                 _ => arithmetic::kernel(*op, &left_type, &right_type, &ty)?,
             };
-            apply([left, right], schema, kernel)
+            apply([left, right], columns, kernel)
         }
         ExprKind::Compare(op, left, right) if left.ty == ExprType::Null && right.ty == ExprType::Null => {
             debug_assert_eq!(*op, CompareOp::NullSafeEqual, "null with any other");
@@ -53,55 +90,55 @@ pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError>
         }
         ExprKind::Compare(op, left, right) => {
             let operands_type = match left.ty {
-                ExprType::Null => type_of(&right.ty),
-                _ => type_of(&left.ty),
+                ExprType::Null => columns.type_of(&right.ty),
+                _ => columns.type_of(&left.ty),
             };
-            let nodes = [left, right].map(|operand| compile_as(operand, &operands_type, schema));
+            let nodes = [left, right].map(|operand| compile_as(operand, &operands_type, columns));
             fold(nodes.into_iter().collect::<Result<_, _>>()?, compare::kernel(*op))
         }
-        ExprKind::And(operands) => connected(operands, schema, Connective::And),
-        ExprKind::Or(operands) => connected(operands, schema, Connective::Or),
-        ExprKind::Not(operand) => fold(vec![boolean(operand, schema)?], logic::not()),
+        ExprKind::And(operands) => connected(operands, columns, Connective::And),
+        ExprKind::Or(operands) => connected(operands, columns, Connective::Or),
+        ExprKind::Not(operand) => fold(vec![boolean(operand, columns)?], logic::not()),
         ExprKind::In(operand, members) => {
             let nodes = std::iter::once(&**operand).chain(members);
-            in_list(all_as(nodes, &type_of(&operand.ty), schema)?)
+            in_list(all_as(nodes, &columns.type_of(&operand.ty), columns)?)
         }
-        ExprKind::IsNull(operand) => apply([operand], schema, logic::is_null()),
-        ExprKind::IsTruth(operand, wanted) => fold(vec![boolean(operand, schema)?], logic::is_truth(*wanted)),
+        ExprKind::IsNull(operand) => apply([operand], columns, logic::is_null()),
+        ExprKind::IsTruth(operand, wanted) => fold(vec![boolean(operand, columns)?], logic::is_truth(*wanted)),
         ExprKind::Like {
             text,
             pattern,
             escape,
             any_case,
         } => {
-            let (text, pattern) = (compile(text, schema)?, compile(pattern, schema)?);
+            let (text, pattern) = (compile(text, columns)?, compile(pattern, columns)?);
             let kernel = like::kernel(pattern.constant_value(), *escape, *any_case)?;
             settle(vec![text, pattern], Compute::Metered(kernel))
         }
-        ExprKind::RLike(text, pattern) => settle(vec![compile(text, schema)?], Compute::Metered(like::regular(pattern.clone()))),
+        ExprKind::RLike(text, pattern) => settle(vec![compile(text, columns)?], Compute::Metered(like::regular(pattern.clone()))),
         ExprKind::Case { branches, otherwise } => {
             let mut nodes = Vec::with_capacity(branches.len() * 2 + 1);
             for (condition, result) in branches {
-                nodes.push(boolean(condition, schema)?);
-                nodes.push(compile_as(result, &ty, schema)?);
+                nodes.push(boolean(condition, columns)?);
+                nodes.push(compile_as(result, &ty, columns)?);
             }
             nodes.push(match otherwise {
-                Some(otherwise) => compile_as(otherwise, &ty, schema)?,
+                Some(otherwise) => compile_as(otherwise, &ty, columns)?,
                 None => null_of(&ty),
             });
             fold(nodes, logic::case())
         }
         ExprKind::Cast(operand) => {
-            let kernel = cast::kernel(&type_of(&operand.ty), &ty)?;
-            apply([operand], schema, kernel)
+            let kernel = cast::kernel(&columns.type_of(&operand.ty), &ty)?;
+            apply([operand], columns, kernel)
         }
         ExprKind::Call(function, arguments) => {
             let kernel = function::kernel(*function, arguments, &ty)?;
             let nodes = match function {
-                Function::Coalesce | Function::NullIf => all_as(arguments, &ty, schema)?,
+                Function::Coalesce | Function::NullIf => all_as(arguments, &ty, columns)?,
                 _ => arguments
                     .iter()
-                    .map(|argument| compile(argument, schema))
+                    .map(|argument| compile(argument, columns))
                     .collect::<Result<_, _>>()?,
             };
             fold(nodes, kernel)
@@ -110,19 +147,10 @@ pub(super) fn compile(expr: &Expr, schema: &Schema) -> Result<Node, FilterError>
 }
 
 /// Compiles an expression that is of the type, or a bare NULL, which becomes null of it.
-fn compile_as(expr: &Expr, ty: &ArrowType, schema: &Schema) -> Result<Node, FilterError> {
+fn compile_as(expr: &Expr, ty: &ArrowType, columns: &Columns<'_>) -> Result<Node, FilterError> {
     match expr.ty {
         ExprType::Null => Ok(null_of(ty)),
-        _ => compile(expr, schema),
-    }
-}
-
-/// The Arrow type that values of an expression have. Intervals are microseconds or months.
-fn type_of(ty: &ExprType) -> ArrowType {
-    match ty {
-        ExprType::Value(data_type) => arrow_type(data_type),
-        ExprType::Null => ArrowType::Null,
-        ExprType::DayTimeInterval | ExprType::YearMonthInterval => ArrowType::Int64,
+        _ => compile(expr, columns),
     }
 }
 
@@ -148,22 +176,24 @@ fn is_null_by_an_argument(expr: &Expr) -> bool {
     }
 }
 
-fn column(name: &str, ty: &ArrowType, schema: &Schema) -> Result<Node, FilterError> {
-    let (index, field) = schema
+fn column(name: &str, ty: &ArrowType, columns: &Columns<'_>) -> Result<Node, FilterError> {
+    let (column, field) = columns
+        .schema
         .column_with_name(name)
         .ok_or_else(|| FilterError::mismatch(format!("a column `{name}`"), "none of that name"))?;
-    if !field.data_type().equals_datatype(ty) {
+    // One filter has one type of a column.
+    if columns.compared.borrow_mut().insert(column) && !field.data_type().equals_datatype(ty) {
         return Err(FilterError::mismatch(format!("`{name}` to be {ty}"), field.data_type()));
     }
     Ok(Node::Reference {
-        column: index,
+        column,
         fields: Vec::new(),
     })
 }
 
 /// A field of a reference is a reference.
-fn field(parent: &Expr, name: &str, schema: &Schema) -> Result<Node, FilterError> {
-    match compile(parent, schema)? {
+fn field(parent: &Expr, name: &str, columns: &Columns<'_>) -> Result<Node, FilterError> {
+    match compile(parent, columns)? {
         Node::Reference { column, mut fields } => {
             fields.push(name.to_owned());
             Ok(Node::Reference { column, fields })
@@ -172,18 +202,18 @@ fn field(parent: &Expr, name: &str, schema: &Schema) -> Result<Node, FilterError
     }
 }
 
-fn apply<const N: usize>(arguments: [&Expr; N], schema: &Schema, kernel: Kernel) -> Result<Node, FilterError> {
+fn apply<const N: usize>(arguments: [&Expr; N], columns: &Columns<'_>, kernel: Kernel) -> Result<Node, FilterError> {
     let nodes = arguments
         .into_iter()
-        .map(|argument| compile(argument, schema))
+        .map(|argument| compile(argument, columns))
         .collect::<Result<Vec<_>, _>>()?;
     fold(nodes, kernel)
 }
 
-fn connected(operands: &[Expr], schema: &Schema, connective: Connective) -> Result<Node, FilterError> {
+fn connected(operands: &[Expr], columns: &Columns<'_>, connective: Connective) -> Result<Node, FilterError> {
     let nodes = operands
         .iter()
-        .map(|operand| boolean(operand, schema))
+        .map(|operand| boolean(operand, columns))
         .collect::<Result<Vec<_>, _>>()?;
     if nodes.iter().all(|node| node.constant_value().is_some()) {
         let one_row = RecordBatch::try_new_with_options(
@@ -197,8 +227,8 @@ fn connected(operands: &[Expr], schema: &Schema, connective: Connective) -> Resu
     Ok(Node::Connected(connective, nodes))
 }
 
-fn all_as<'a>(expressions: impl IntoIterator<Item = &'a Expr>, ty: &ArrowType, schema: &Schema) -> Result<Vec<Node>, FilterError> {
-    expressions.into_iter().map(|expr| compile_as(expr, ty, schema)).collect()
+fn all_as<'a>(expressions: impl IntoIterator<Item = &'a Expr>, ty: &ArrowType, columns: &Columns<'_>) -> Result<Vec<Node>, FilterError> {
+    expressions.into_iter().map(|expr| compile_as(expr, ty, columns)).collect()
 }
 
 fn in_list(nodes: Vec<Node>) -> Result<Node, FilterError> {

@@ -6,7 +6,7 @@ use arrow_array::ArrayRef;
 use arrow_schema::DataType as ArrowType;
 use arrow_string::like as kernels;
 use stream_decode::arrow_types::arrow_type;
-use stream_spec::filter::expr::{Expr, ExprKind, ExprType, Function, Literal};
+use stream_spec::filter::expr::{Expr, ExprKind, Function, Literal};
 
 use super::error::FilterError;
 use super::logic::exactly;
@@ -17,7 +17,7 @@ use super::{arithmetic, collection, datetime, json_path, logic};
 
 /// The kernel of a call with these arguments and a result of this type.
 pub(super) fn kernel(function: Function, arguments: &[Expr], ty: &ArrowType) -> Result<Kernel, FilterError> {
-    let first = arguments.first().and_then(value_type);
+    let first = || arguments.first().and_then(value_type);
     Ok(match function {
         Function::Lower => one(text::lower_case),
         Function::Upper => one(text::upper_case),
@@ -33,16 +33,16 @@ pub(super) fn kernel(function: Function, arguments: &[Expr], ty: &ArrowType) -> 
         Function::Coalesce => logic::coalesce(),
         Function::NullIf => logic::null_if(),
         Function::Abs => arithmetic::abs(ty.clone()),
-        Function::Round => arithmetic::round(digits(arguments)?, &first.unwrap_or(ArrowType::Null), ty)?,
+        Function::Round => arithmetic::round(digits(arguments)?, &first().unwrap_or(ArrowType::Null), ty)?,
         Function::Size => collection::size(),
         Function::ArrayContains => collection::array_contains(),
-        Function::ElementAt => collection::element_at(first.as_ref()),
+        Function::ElementAt => collection::element_at(first().as_ref()),
         Function::MapKeys => collection::map_keys(ty)?,
         Function::MapValues => collection::map_values(ty)?,
         Function::GetJsonObject => json_path::kernel(text_literal(arguments, 1)?),
-        Function::ToDate => datetime::to_date(first.as_ref(), text_literal(arguments, 1)?)?,
-        Function::ToTimestamp => datetime::to_timestamp(first.as_ref(), ty, text_literal(arguments, 1)?)?,
-        Function::UnixTimestamp => datetime::unix_timestamp(first.as_ref(), text_literal(arguments, 1)?)?,
+        Function::ToDate => datetime::to_date(first().as_ref(), text_literal(arguments, 1)?)?,
+        Function::ToTimestamp => datetime::to_timestamp(first().as_ref(), ty, text_literal(arguments, 1)?)?,
+        Function::UnixTimestamp => datetime::unix_timestamp(first().as_ref(), text_literal(arguments, 1)?)?,
         Function::DateTrunc => datetime::date_trunc(),
         Function::Year => datetime::date_part(|date| date.year),
         Function::Month => datetime::date_part(|date| date.month),
@@ -68,10 +68,7 @@ fn two(compute: fn(&Values, &Values) -> Result<ArrayRef, FilterError>) -> Kernel
 }
 
 fn value_type(expr: &Expr) -> Option<ArrowType> {
-    match &expr.ty {
-        ExprType::Value(data_type) => Some(arrow_type(data_type)),
-        _ => None,
-    }
+    expr.ty.data_type().map(arrow_type)
 }
 
 /// A text that must be a constant, if it is there at all. A null one makes the result null before any kernel is asked.

@@ -60,7 +60,7 @@ impl Predicate {
     /// Prepares a filter for batches with these columns: `key` and `value` with all their fields, and the source's metadata.
     pub(crate) fn compile(filter: &Filter, schema: &Schema) -> Result<Self, FilterError> {
         Ok(Self {
-            root: compile::boolean(&filter.predicate, schema)?,
+            root: compile::predicate(&filter.predicate, schema)?,
         })
     }
 

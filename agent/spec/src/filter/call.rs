@@ -48,7 +48,10 @@ impl Checker<'_> {
             self.again(sql, value)?;
         }
         match functions::call(name, arguments) {
-            Ok(expr) => Some(expr),
+            Ok(expr) => Some(Expr {
+                ty: self.types.shared(expr.ty),
+                ..expr
+            }),
             Err(refusal) => self.refuse(span::of(sql), refusal),
         }
     }

@@ -11,6 +11,7 @@ use sqlparser::tokenizer::{Location, Span};
 use super::constants::string_of;
 use super::expr::{ArithmeticOp, CompareOp, Expr};
 use super::problem::{Problem, Refusal, part_of};
+use super::shared::SharedTypes;
 use super::{casts, coerce, constants, functions, names, operators, parse, span, texts};
 use crate::limits::{FILTER_DEPTH_MAX, FILTER_PROBLEMS_MAX, FILTER_REPEATED_MAX};
 use crate::path::ColumnPath;
@@ -20,6 +21,8 @@ use crate::types::Field;
 pub(super) struct Checker<'a> {
     pub(super) text: &'a str,
     pub(super) columns: &'a [Field],
+    /// The types with parts of its expressions.
+    pub(super) types: SharedTypes,
     /// Everything that was read so far.
     pub(super) reads: BTreeSet<ColumnPath>,
     problems: Vec<Problem>,
@@ -36,6 +39,7 @@ impl<'a> Checker<'a> {
         Self {
             text,
             columns,
+            types: SharedTypes::default(),
             reads: BTreeSet::new(),
             problems: Vec::new(),
             here: Span::new(start, start),

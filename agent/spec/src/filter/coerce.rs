@@ -25,15 +25,12 @@ pub(super) fn cast(expr: Expr, ty: ExprType) -> Expr {
 
 /// [`cast`] to a column's type.
 pub(super) fn cast_to(expr: Expr, data_type: DataType) -> Expr {
-    cast(expr, ExprType::Value(data_type))
+    cast(expr, ExprType::of(data_type))
 }
 
 /// The column type of an expression; `None` for NULL and intervals.
 pub(super) fn value_type(expr: &Expr) -> Option<&DataType> {
-    match &expr.ty {
-        ExprType::Value(data_type) => Some(data_type),
-        _ => None,
-    }
+    expr.ty.data_type()
 }
 
 pub(super) fn is(expr: &Expr, data_type: &DataType) -> bool {
@@ -97,6 +94,7 @@ pub(super) fn tightest(left: &ExprType, right: &ExprType) -> Option<ExprType> {
         (left, right) if left == right => Some(left.clone()),
         (ExprType::Null, other) | (other, ExprType::Null) => Some(other.clone()),
         (ExprType::Value(left), ExprType::Value(right)) => tightest_value(left, right).map(ExprType::Value),
+        (ExprType::Parts(left), ExprType::Parts(right)) => tightest_value(left, right).map(ExprType::of),
         _ => None,
     }
 }

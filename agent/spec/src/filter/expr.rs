@@ -6,6 +6,7 @@
 //! A CAST of BINARY to STRING has U+FFFD for bytes that are no UTF-8, which Spark keeps: different bytes may become equal texts.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::path::ColumnPath;
 use crate::types::DataType;
@@ -34,39 +35,46 @@ impl Expr {
         let (mut size, mut left) = (0, vec![self]);
         while let Some(expr) = left.pop() {
             size += 1;
-            match &expr.kind {
-                ExprKind::Literal(_) | ExprKind::Column(_) => {}
-                ExprKind::Field(inner, _)
-                | ExprKind::Negate(inner)
-                | ExprKind::Not(inner)
-                | ExprKind::IsNull(inner)
-                | ExprKind::IsTruth(inner, _)
-                | ExprKind::RLike(inner, _)
-                | ExprKind::Cast(inner) => left.push(inner),
-                ExprKind::ArrayItem(one, other)
-                | ExprKind::MapItem(one, other)
-                | ExprKind::Arithmetic(_, one, other)
-                | ExprKind::Compare(_, one, other)
-                | ExprKind::Like {
-                    text: one, pattern: other, ..
-                } => left.extend([one.as_ref(), other.as_ref()]),
-                ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Call(_, parts) => left.extend(parts),
-                ExprKind::In(operand, list) => left.extend(std::iter::once(operand.as_ref()).chain(list)),
-                ExprKind::Case { branches, otherwise } => {
-                    left.extend(branches.iter().flat_map(|(condition, result)| [condition, result]));
-                    left.extend(otherwise.as_deref());
-                }
-            }
+            left.extend(expr.operands());
         }
         size
+    }
+
+    /// The expressions that it is made of.
+    pub(super) fn operands(&self) -> Vec<&Self> {
+        match &self.kind {
+            ExprKind::Literal(_) | ExprKind::Column(_) => Vec::new(),
+            ExprKind::Field(inner, _)
+            | ExprKind::Negate(inner)
+            | ExprKind::Not(inner)
+            | ExprKind::IsNull(inner)
+            | ExprKind::IsTruth(inner, _)
+            | ExprKind::RLike(inner, _)
+            | ExprKind::Cast(inner) => vec![inner],
+            ExprKind::ArrayItem(one, other)
+            | ExprKind::MapItem(one, other)
+            | ExprKind::Arithmetic(_, one, other)
+            | ExprKind::Compare(_, one, other)
+            | ExprKind::Like {
+                text: one, pattern: other, ..
+            } => vec![one, other],
+            ExprKind::And(parts) | ExprKind::Or(parts) | ExprKind::Call(_, parts) => parts.iter().collect(),
+            ExprKind::In(operand, list) => std::iter::once(operand.as_ref()).chain(list).collect(),
+            ExprKind::Case { branches, otherwise } => {
+                let branches = branches.iter().flat_map(|(condition, result)| [condition, result]);
+                branches.chain(otherwise.as_deref()).collect()
+            }
+        }
     }
 }
 
 /// The type of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExprType {
-    /// A value that a column could hold.
+    /// A value without parts that a column could hold.
     Value(DataType),
+    /// A STRUCT, ARRAY or MAP. All expressions of one filter that are of the same have it together: it may be a schema of thousands of fields.
+    Parts(Arc<DataType>),
     /// Spark's VOID: only ever null.
     Null,
     /// `INTERVAL … DAY TO SECOND`, microseconds.
@@ -75,10 +83,30 @@ pub enum ExprType {
     YearMonthInterval,
 }
 
+impl ExprType {
+    /// The type of such values.
+    pub fn of(data_type: DataType) -> Self {
+        match data_type {
+            DataType::Struct(_) | DataType::Array(_) | DataType::Map(..) => Self::Parts(Arc::new(data_type)),
+            atomic => Self::Value(atomic),
+        }
+    }
+
+    /// The column type; none for NULL and intervals.
+    pub fn data_type(&self) -> Option<&DataType> {
+        match self {
+            Self::Value(data_type) => Some(data_type),
+            Self::Parts(data_type) => Some(data_type),
+            Self::Null | Self::DayTimeInterval | Self::YearMonthInterval => None,
+        }
+    }
+}
+
 impl std::fmt::Display for ExprType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Value(data_type) => write!(f, "{data_type}"),
+            Self::Parts(data_type) => write!(f, "{data_type}"),
             Self::Null => f.write_str("NULL"),
             Self::DayTimeInterval => f.write_str("INTERVAL DAY TO SECOND"),
             Self::YearMonthInterval => f.write_str("INTERVAL YEAR TO MONTH"),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expr::{Expr, ExprKind, ExprType, Filter, Function};
+use super::expr::{Expr, ExprKind, Filter, Function};
 use crate::schema::{SchemaPath, SchemaStep};
 use crate::types::{DataType, Field};
 
@@ -93,9 +93,8 @@ pub(crate) fn resolve<'a>(place: &ReadPlace, columns: &'a [Field]) -> Option<&'a
 }
 
 fn walk(expr: &Expr, extent: Extent, reads: &mut BTreeMap<ReadPlace, Read>) {
-    if let (Some(place), Some(data_type)) = (place(expr), type_at(expr)) {
-        let known = reads.entry(place).or_insert(Read { data_type, extent });
-        known.extent = known.extent.max(extent);
+    if let Some(place) = place(expr) {
+        note(place, expr, extent, reads);
     }
     match &expr.kind {
         ExprKind::Literal(_) | ExprKind::Column(_) => {}
@@ -147,6 +146,14 @@ fn walk(expr: &Expr, extent: Extent, reads: &mut BTreeMap<ReadPlace, Read>) {
     }
 }
 
+/// One type a place: the wide ones are read again and again.
+fn note(place: ReadPlace, expr: &Expr, extent: Extent, reads: &mut BTreeMap<ReadPlace, Read>) {
+    match reads.get_mut(&place) {
+        Some(known) => known.extent = known.extent.max(extent),
+        None => reads.extend(type_at(expr).map(|data_type| (place, Read { data_type, extent }))),
+    }
+}
+
 /// The place that an expression takes its value from, if it is a reference.
 fn place(expr: &Expr) -> Option<ReadPlace> {
     let (inner, steps) = match &expr.kind {
@@ -167,8 +174,8 @@ fn place(expr: &Expr) -> Option<ReadPlace> {
         ExprKind::MapItem(inner, _) => (inner.as_ref(), vec![SchemaStep::MapValue]),
         ExprKind::Call(Function::ElementAt, arguments) => {
             let collection = arguments.first()?;
-            let steps = match collection.ty {
-                ExprType::Value(DataType::Map(..)) => vec![SchemaStep::MapValue],
+            let steps = match collection.ty.data_type() {
+                Some(DataType::Map(..)) => vec![SchemaStep::MapValue],
                 _ => element_of(collection),
             };
             (collection, steps)
@@ -181,7 +188,7 @@ fn place(expr: &Expr) -> Option<ReadPlace> {
 }
 
 fn is_array(expr: &Expr) -> bool {
-    matches!(expr.ty, ExprType::Value(DataType::Array(_)))
+    matches!(expr.ty.data_type(), Some(DataType::Array(_)))
 }
 
 /// True for the array that a field over an array of structs is: it is no place of its own, its elements are the field's.
@@ -200,9 +207,8 @@ fn element_of(array: &Expr) -> Vec<SchemaStep> {
 
 /// The type at the expression's place: a field over an array is that of one element.
 fn type_at(expr: &Expr) -> Option<DataType> {
-    let ExprType::Value(data_type) = &expr.ty else { return None };
-    match data_type {
+    match expr.ty.data_type()? {
         DataType::Array(element) if is_field_over_array(expr) => Some((**element).clone()),
-        _ => Some(data_type.clone()),
+        data_type => Some(data_type.clone()),
     }
 }

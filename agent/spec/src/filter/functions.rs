@@ -1,6 +1,6 @@
 //! Functions: the arguments that they take, and the type of the result. Those on texts are in `texts`, on times in `times`.
 
-use super::coerce::{argument, cast, cast_to, common, is, is_atomic, is_integral, is_null, is_numeric, is_string, tightest, value_type};
+use super::coerce::{argument, cast, cast_to, common, is, is_integral, is_null, is_numeric, is_string, tightest, value_type};
 use super::expr::{CompareOp, Expr, ExprKind, ExprType, Function, Literal};
 use super::literal::{constant, null};
 use super::problem::Refusal;
@@ -9,7 +9,7 @@ use crate::types::DataType;
 
 pub(super) fn of(ty: DataType, function: Function, arguments: Vec<Expr>) -> Expr {
     Expr {
-        ty: ExprType::Value(ty),
+        ty: ExprType::of(ty),
         kind: ExprKind::Call(function, arguments),
     }
 }
@@ -138,9 +138,9 @@ fn number(args: &Arguments<'_>, expr: Expr) -> Result<(Expr, DataType), Refusal>
     } else {
         expr
     };
-    match value_type(&expr).cloned() {
-        Some(data_type) if is_numeric(&data_type) => Ok((expr, data_type)),
-        _ => Err(args.unfit(&expr.ty, "a number")),
+    match value_type(&expr).filter(|data_type| is_numeric(data_type)).cloned() {
+        Some(data_type) => Ok((expr, data_type)),
+        None => Err(args.unfit(&expr.ty, "a number")),
     }
 }
 
@@ -201,8 +201,7 @@ fn in_common(results: &[&Expr]) -> Result<ExprType, Refusal> {
     };
     let ty = common(results.iter().map(|result| &result.ty)).ok_or_else(unlike)?;
     // Values with parts are handed on, never converted.
-    let parts = matches!(&ty, ExprType::Value(data_type) if !is_atomic(data_type));
-    if parts && results.iter().any(|result| result.ty != ty && !is_null(result)) {
+    if matches!(ty, ExprType::Parts(_)) && results.iter().any(|result| result.ty != ty && !is_null(result)) {
         return Err(unlike());
     }
     Ok(ty)
@@ -304,18 +303,17 @@ fn size(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
 
 fn array_contains(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
     let (array, wanted) = args.two()?;
-    let Some(DataType::Array(element)) = value_type(&array).cloned() else {
+    let Some(DataType::Array(element)) = value_type(&array) else {
         return Err(args.unfit(&array.ty, "an ARRAY"));
     };
-    let element_type = ExprType::Value(*element);
+    let element_type = ExprType::of((**element).clone());
     let unfit = || {
         Refusal::new(
             format!("an array of {element_type} cannot contain {}", wanted.ty),
             "look for a value of the elements' type",
         )
     };
-    let atomic = matches!(&element_type, ExprType::Value(data_type) if is_atomic(data_type));
-    if !atomic || is_null(&wanted) {
+    if !matches!(element_type, ExprType::Value(_)) || is_null(&wanted) {
         return Err(unfit());
     }
     // Decimals widen; a text and a number have nothing in common here.
@@ -329,21 +327,22 @@ fn array_contains(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
 
 fn element_at(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
     let (collection, key) = args.two()?;
-    match value_type(&collection).cloned() {
+    match value_type(&collection) {
         Some(DataType::Array(element)) => {
+            let element = (**element).clone();
             let small = value_type(&key).is_some_and(|key| is_integral(key) && *key != DataType::BigInt);
             if !small {
                 return Err(args.unfit(&key.ty, "INT"));
             }
             let key = cast_to(key, DataType::Int);
-            Ok(of(*element, Function::ElementAt, vec![collection, key]))
+            Ok(of(element, Function::ElementAt, vec![collection, key]))
         }
         Some(DataType::Map(key_type, value)) => {
-            let key_type = ExprType::Value(*key_type);
+            let (key_type, value) = (ExprType::of((**key_type).clone()), (**value).clone());
             if is_null(&key) || tightest(&key_type, &key.ty) != Some(key_type.clone()) {
                 return Err(args.unfit(&key.ty, &key_type.to_string()));
             }
-            Ok(of(*value, Function::ElementAt, vec![collection, cast(key, key_type)]))
+            Ok(of(value, Function::ElementAt, vec![collection, cast(key, key_type)]))
         }
         _ => Err(args.unfit(&collection.ty, "an ARRAY or MAP")),
     }
@@ -351,7 +350,7 @@ fn element_at(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
 
 fn map_part(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
     let map = args.one()?;
-    let Some(DataType::Map(key, value)) = value_type(&map).cloned() else {
+    let Some(DataType::Map(key, value)) = value_type(&map) else {
         return Err(args.unfit(&map.ty, "a MAP"));
     };
     let (function, element) = if args.name == "map_keys" {
@@ -359,5 +358,6 @@ fn map_part(args: &mut Arguments<'_>) -> Result<Expr, Refusal> {
     } else {
         (Function::MapValues, value)
     };
-    Ok(of(DataType::Array(element), function, vec![map]))
+    let array = DataType::Array(element.clone());
+    Ok(of(array, function, vec![map]))
 }

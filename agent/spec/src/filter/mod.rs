@@ -22,6 +22,7 @@ mod operators;
 mod parse;
 mod problem;
 mod reference;
+mod shared;
 mod span;
 mod texts;
 mod times;

@@ -46,7 +46,7 @@ impl Checker<'_> {
             _ => {}
         }
         let mut place = Place {
-            expr: self.operand(root)?,
+            expr: self.shared(root)?,
             path: Vec::new(),
             inside: true,
         };
@@ -54,6 +54,15 @@ impl Checker<'_> {
             place = self.access(place, access)?;
         }
         Some(place.expr)
+    }
+
+    /// An operand whose type is one of those that are shared: steps into it lead to more of these.
+    fn shared(&mut self, root: &Sql) -> Option<Expr> {
+        let expr = self.operand(root)?;
+        Some(Expr {
+            ty: self.types.shared(expr.ty),
+            ..expr
+        })
     }
 
     fn note(&mut self, place: &Place) {
@@ -67,7 +76,7 @@ impl Checker<'_> {
         if let Some(column) = found.next() {
             return Some(Place {
                 expr: Expr {
-                    ty: ExprType::Value(column.data_type.clone()),
+                    ty: self.types.at(&column.data_type),
                     kind: ExprKind::Column(column.name.clone()),
                 },
                 path: vec![column.name.clone()],
@@ -98,28 +107,31 @@ impl Checker<'_> {
 
     /// A step by name: a struct's field, that field of every struct in an array, or a map's value.
     fn field(&mut self, place: Place, name: &str, at: Option<Span>) -> Option<Place> {
-        match coerce::value_type(&place.expr).cloned() {
+        // Another owner of the type, while the place changes.
+        let ty = place.expr.ty.clone();
+        match ty.data_type() {
             Some(DataType::Struct(fields)) => {
-                let field = self.find(&place, &fields, name, at)?;
-                Some(place.into_field(field.name, field.data_type))
+                let field = self.find(&place, fields, name, at)?;
+                Some(place.into_field(field.name.clone(), self.types.at(&field.data_type)))
             }
-            Some(DataType::Array(element)) => match *element {
+            Some(DataType::Array(element)) => match &**element {
                 DataType::Struct(fields) => {
-                    let field = self.find(&place, &fields, name, at)?;
+                    let field = self.find(&place, fields, name, at)?;
+                    let array = ExprType::of(DataType::Array(Box::new(field.data_type.clone())));
                     let inside = true;
-                    Some(Place { inside, ..place }.into_field(field.name, DataType::Array(Box::new(field.data_type))))
+                    Some(Place { inside, ..place }.into_field(field.name.clone(), self.types.shared(array)))
                 }
                 other => {
-                    let problem = format!("the elements are {}, which have no field `{name}`", kind(&other));
+                    let problem = format!("the elements are {}, which have no field `{name}`", kind(other));
                     self.refuse(
                         at.and_then(known),
                         Refusal::new(problem, "take an element first, as in `value.items[0]`"),
                     )
                 }
             },
-            Some(DataType::Map(key, value)) if *key == DataType::String => {
+            Some(DataType::Map(key, value)) if **key == DataType::String => {
                 let key = constant(DataType::String, Literal::String(name.to_owned()));
-                Some(place.into_item(*value, |map| ExprKind::MapItem(map, Box::new(key))))
+                Some(place.into_item(self.types.at(value), |map| ExprKind::MapItem(map, Box::new(key))))
             }
             _ => {
                 let problem = format!("{} has no field `{name}`", place.expr.ty);
@@ -128,10 +140,10 @@ impl Checker<'_> {
         }
     }
 
-    fn find(&mut self, place: &Place, fields: &[Field], name: &str, at: Option<Span>) -> Option<Field> {
+    fn find<'f>(&mut self, place: &Place, fields: &'f [Field], name: &str, at: Option<Span>) -> Option<&'f Field> {
         let found: Vec<&Field> = fields.iter().filter(|field| same_name(&field.name, name)).collect();
         match found.as_slice() {
-            [field] => return Some((*field).clone()),
+            [field] => return Some(field),
             [] => {}
             several => {
                 let names: Vec<String> = several.iter().map(|field| format!("`{}`", field.name)).collect();
@@ -167,19 +179,20 @@ impl Checker<'_> {
             _ => None,
         };
         let index = self.operand(index)?;
-        match (coerce::value_type(&place.expr).cloned(), named) {
+        let ty = place.expr.ty.clone();
+        match (ty.data_type(), named) {
             (Some(DataType::Map(key, value)), _) => {
-                let Some(wanted) = coerce::argument(index.clone(), &key) else {
+                let Some(wanted) = coerce::argument(index.clone(), key) else {
                     let problem = format!("the map's keys are {key}, and this is {}", index.ty);
                     return self.refuse(at, Refusal::new(problem, "write a key of that type"));
                 };
-                Some(place.into_item(*value, |map| ExprKind::MapItem(map, Box::new(wanted))))
+                Some(place.into_item(self.types.at(value), |map| ExprKind::MapItem(map, Box::new(wanted))))
             }
             (Some(DataType::Array(element)), None) if coerce::value_type(&index).is_none_or(coerce::is_integral) => {
                 let Some(index) = coerce::argument(index, &DataType::Int) else {
                     return self.refuse(at, Refusal::new("an interval is no index", "write a whole number from 0"));
                 };
-                Some(place.into_item(*element, |array| ExprKind::ArrayItem(array, Box::new(index))))
+                Some(place.into_item(self.types.at(element), |array| ExprKind::ArrayItem(array, Box::new(index))))
             }
             (Some(DataType::Struct(_) | DataType::Array(_)), Some(name)) => self.field(place, &name, at),
             (Some(DataType::Array(_)), None) => {
@@ -199,20 +212,20 @@ impl Checker<'_> {
 }
 
 impl Place {
-    fn into_field(mut self, name: String, data_type: DataType) -> Self {
+    fn into_field(mut self, name: String, ty: ExprType) -> Self {
         if !self.inside {
             self.path.push(name.clone());
         }
         self.expr = Expr {
-            ty: ExprType::Value(data_type),
+            ty,
             kind: ExprKind::Field(Box::new(self.expr), name),
         };
         self
     }
 
-    fn into_item(mut self, data_type: DataType, of: impl FnOnce(Box<Expr>) -> ExprKind) -> Self {
+    fn into_item(mut self, ty: ExprType, of: impl FnOnce(Box<Expr>) -> ExprKind) -> Self {
         self.expr = Expr {
-            ty: ExprType::Value(data_type),
+            ty,
             kind: of(Box::new(self.expr)),
         };
         self.inside = true;
@@ -221,7 +234,10 @@ impl Place {
 }
 
 fn same_name(left: &str, right: &str) -> bool {
-    left == right || left.to_lowercase() == right.to_lowercase()
+    match left.is_ascii() && right.is_ascii() {
+        true => left.eq_ignore_ascii_case(right),
+        false => left == right || left.to_lowercase() == right.to_lowercase(),
+    }
 }
 
 fn known(span: Span) -> Option<Span> {

@@ -1,9 +1,11 @@
-//! Filters and what is made of them: `spark` compares with Spark's answers, `refused` with the words of refusals, `robust` tries any text.
+//! Filters and what is made of them: `spark` compares with Spark's answers, `refused` with the words of refusals, `robust` tries any text, `wide` counts
+//! what references to wide types hold.
 
 mod meaning;
 mod refused;
 mod robust;
 mod spark;
+mod wide;
 
 use super::*;
 
