@@ -153,6 +153,18 @@ const CHANGING: &[&str] = &[
     "current_user",
 ];
 
+/// Every name that can be called.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().copied()
+}
+
+/// Every function that is not here of which something else does the work.
+#[cfg(test)]
+pub(super) fn nearest() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NEAREST.iter().copied()
+}
+
 /// A function that is not here, and what is instead; `None` for one that is.
 pub(super) fn unsupported(name: &str) -> Option<Refusal> {
     if NAMES.contains(&name) || casts::is_function(name) {

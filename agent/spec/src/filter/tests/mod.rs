@@ -1,6 +1,7 @@
 //! Filters and what is made of them: `spark` compares with Spark's answers, `refused` with the words of refusals, `robust` tries any text, `wide` counts
-//! what references to wide types hold.
+//! what references to wide types hold, `guide` reads the page for users.
 
+mod guide;
 mod meaning;
 mod refused;
 mod robust;
