@@ -23,6 +23,28 @@ LOGICAL = [
     ("long", "date"),
 ]
 
+# Unions that are whole messages, asked last.
+ROOT_UNIONS = [
+    ["null", "string"],
+    ["string", "null"],
+    ["null", "int"],
+    ["null", "bytes"],
+    ["double"],
+    ["null", {"type": "int", "logicalType": "date"}],
+    ["null", {"type": "long", "logicalType": "timestamp-millis"}],
+    ["null", {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}],
+    ["null", {"type": "enum", "name": "E", "symbols": ["A", "B"]}],
+    [{"type": "fixed", "name": "F", "size": 3}, "null"],
+    ["int", "long"],
+    ["long", "null", "int"],
+    ["null", {"type": "int", "logicalType": "date"}, "long"],
+    ["float", "double"],
+    ["null", {"type": "array", "items": "int"}],
+    ["null", {"type": "map", "values": "int"}],
+    ["null", "int", "string"],
+    ["null", {"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}],
+]
+
 
 class Schemas:
     """Makes schemas; each named type of a schema has a number of its own."""
@@ -330,3 +352,9 @@ def questions(random, count, messages_each, damaged):
             message = writer_of.write(schema)
             messages.append(writer_of.damage(message) if random.random() < damaged else message)
         yield schema, reader, messages
+    for schema in ROOT_UNIONS:
+        messages = [b"", b"\x06", writer_of.varint(-1, 32)]
+        for _ in range(messages_each):
+            message = writer_of.write(schema)
+            messages.append(writer_of.damage(message) if random.random() < damaged else message)
+        yield schema, None, messages

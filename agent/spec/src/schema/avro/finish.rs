@@ -19,7 +19,8 @@ pub(super) enum Target {
     AsSpark,
 }
 
-const ROOTS: &str = "supported roots: a record, or one value (boolean, int, long, float, double, bytes, string, enum, fixed)";
+const ROOTS: &str = "supported roots: a record, or one value (boolean, int, long, float, double, bytes, string, enum, fixed), which may be \
+                     null in a union";
 
 /// The schema of a whole document.
 pub(super) fn root(tree: AvroType, union_names: &UnionNames, target: Target, problems: &mut Problems) -> Option<ParsedSchema> {
@@ -60,9 +61,8 @@ impl Finisher<'_, '_> {
 
     /// Refuses what only Spark's expression, or nothing, makes of a whole message.
     fn check_root(&mut self, tree: &AvroType) -> Option<()> {
-        let problem = match tree.encoding {
-            // Spark gives a struct of nulls for every message of a union of records, even of null and one record.
-            Encoding::Union(_) => "the root is a union",
+        let problem = match &tree.encoding {
+            Encoding::Union(branches) => return self.check_root_union(tree, branches),
             Encoding::Array(_) => "the root is an array",
             Encoding::Map(_) => "the root is a map",
             Encoding::Null => "the root is only null",
@@ -70,6 +70,21 @@ impl Finisher<'_, '_> {
         };
         self.refuse(problem, quoted(tree.encoding.word()), ROOTS);
         None
+    }
+
+    /// A union at the root may be one value. Spark gives a struct of nulls for every message of any other, even of null and one record.
+    fn check_root_union(&mut self, tree: &AvroType, branches: &[AvroType]) -> Option<()> {
+        let shape = UnionShape::of(branches);
+        let with_parts = |branch: &AvroType| matches!(branch.encoding, Encoding::Record { .. } | Encoding::Array(_) | Encoding::Map(_));
+        if shape == UnionShape::Struct || branches.iter().any(with_parts) {
+            self.refuse(
+                "the root is a union of anything but null and one value",
+                quoted(tree.encoding.word()),
+                ROOTS,
+            );
+            return None;
+        }
+        Some(())
     }
 
     fn below(&mut self, step: &str, field: Option<SchemaStep>, schema: &AvroType) -> Option<DataType> {

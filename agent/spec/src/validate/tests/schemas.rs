@@ -25,10 +25,11 @@ fn schemas_are_parsed_or_at_least_there() {
     );
     let avro = |text: &str| Some(SchemaText::Avro(text.into()));
     check(direct(None, avro(r#"{"type":"enum","name":"E","symbols":["A"]}"#)), &[]);
+    check(direct(avro(r#"["null","string"]"#), None), &[]);
     check(
-        direct(None, avro(r#"["null","string"]"#)),
+        direct(None, avro(r#"["string","int"]"#)),
         &[&format!(
-            "{field}.payload_schema.avro_schema: the root is a union at the root (found \"union\")"
+            "{field}.payload_schema.avro_schema: the root is a union of anything but null and one value at the root (found \"union\")"
         )],
     );
     check(direct(proto("message A { optional int32 x = 1; }", "A"), None), &[]);

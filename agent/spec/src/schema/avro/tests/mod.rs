@@ -166,6 +166,11 @@ fn a_root_may_be_one_value() {
         (r#""string""#, "STRING"),
         (r#"{"type":"long","logicalType":"timestamp-millis"}"#, "TIMESTAMP"),
         (r#"{"type":"enum","name":"E","symbols":["A","B"]}"#, "STRING"),
+        (r#"["null","string"]"#, "STRING"),
+        (r#"["bytes","null"]"#, "BINARY"),
+        (r#"["null",{"type":"int","logicalType":"date"}]"#, "DATE"),
+        (r#"["int","null","long"]"#, "BIGINT"),
+        (r#"["double"]"#, "DOUBLE"),
     ] {
         let parsed = parse(text).expect("legal");
         assert_eq!((parsed.root, parsed.data_type.to_string()), (Root::Scalar, expected.to_owned()));

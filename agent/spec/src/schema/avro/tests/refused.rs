@@ -90,7 +90,16 @@ fn what_is_no_avro_schema_is_refused_where_it_stands() {
 
 #[test]
 fn what_no_table_can_hold_is_refused_though_spark_reads_it() {
-    check(r#"["null",{"type":"record","name":"R","fields":[]}]"#, "", "the root is a union");
+    for union in [
+        r#"["null",{"type":"record","name":"R","fields":[]}]"#,
+        r#"["null",{"type":"array","items":"int"}]"#,
+        r#"["null",{"type":"map","values":"int"}]"#,
+        r#"["null","int","string"]"#,
+        r#"["null"]"#,
+        "[]",
+    ] {
+        check(union, "", "the root is a union of anything but null and one value");
+    }
     check(r#"{"type":"array","items":"int"}"#, "", "the root is an array");
     check(r#"{"type":"map","values":"int"}"#, "", "the root is a map");
     check(r#""null""#, "", "the root is only null");
