@@ -34,6 +34,12 @@ fn rows() -> Vec<Row> {
         ),
         (
             kafka_stream,
+            "/record_type_filter",
+            json!("value.amount > 0 AND kafka_partition IN (1, 2)"),
+            json!("((VALUE.`amount`) > 0) AND Kafka_Partition in (1, 2) -- the same\n"),
+        ),
+        (
+            kafka_stream,
             "/ingestion_config/deduplication_columns",
             json!(["value.id", "kafka_offset"]),
             json!(["kafka_offset", "value.id"]),
@@ -86,6 +92,17 @@ async fn another_spelling_of_the_same_plans_nothing() {
             let planned = bench.plan(Some(&stored), &with(base(), pointer, after.clone())).await;
             assert_eq!(planned.action(), Action::NoOp, "{pointer}: {before} to {after}");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_filter_in_another_spelling_is_a_change_where_its_columns_are_not_known() {
+    for (base, replaces) in [(kafka_stream as fn() -> Json, false), (registry_stream, true)] {
+        let bench = Bench::start().await;
+        let spelled = |text: &str| with(base(), "/record_type_filter", json!(text));
+        let stored = bench.applied(&spelled("value.amount > 0")).await;
+        let planned = bench.plan(Some(&stored), &spelled("(value.Amount) > 0")).await;
+        assert_eq!(!planned.requires_replace.is_empty(), replaces);
     }
 }
 

@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use stream_spec::stream::{SchemaText, SubscriptionMode};
+use featurestore_proto::convert;
+use stream_spec::stream::{SchemaConfig, SchemaText, SubscriptionMode};
+use stream_spec::types::Field;
 use stream_spec::{filter, schema, subscription};
 use tfplugin::value::Value;
+
+use super::model::Declaration;
 
 /// Comma-separated names in any order, with any white space around them.
 pub(crate) fn same_names(left: &str, right: &str) -> bool {
@@ -22,11 +26,44 @@ pub(crate) fn same_assignment(left: &str, right: &str) -> bool {
     )
 }
 
-/// Predicates that are the same once they are parsed: white space, comments and the case of keywords mean nothing.
+/// Predicates that are the same whatever they read: white space, comments and the case of keywords mean nothing.
 pub(crate) fn same_predicate(left: &str, right: &str) -> bool {
     // Inside a text constant too: line ends are the editor's.
     let plain = |text: &str| text.replace("\r\n", "\n");
     left == right || filter::same_meaning(&plain(left), &plain(right), None)
+}
+
+/// Keeps the filter of the object before where the new one keeps the same records, whichever of the two objects' columns it reads: names
+/// in another case or in backticks, parentheses, and the like.
+pub(crate) fn keep_filter_form(before: &Value, new: &mut Value) {
+    const FILTER: &str = "record_type_filter";
+    let (Some(old), Some(other)) = (before.get(FILTER).as_str(), new.get(FILTER).as_str()) else {
+        return;
+    };
+    if old == other {
+        return;
+    }
+    let (left, right) = (old.replace("\r\n", "\n"), other.replace("\r\n", "\n"));
+    let same = |object: &Value| columns(object).is_some_and(|columns| filter::same_meaning(&left, &right, Some(&columns)));
+    if same(before)
+        && same(new)
+        && let Value::Object(entries) = new
+    {
+        entries.insert(FILTER.to_owned(), before.get(FILTER).clone());
+    }
+}
+
+/// The columns that a filter of the stream may read; none where the schemas are not known, or not in the definition.
+fn columns(object: &Value) -> Option<Vec<Field>> {
+    let declared = Declaration::read(object);
+    if ["schema_config", "source_config"].iter().any(|part| declared.is_unsure(part)) {
+        return None;
+    }
+    let spec = convert::stream_to_spec(&declared.stream).ok()?;
+    match &spec.schemas {
+        SchemaConfig::Direct(schemas) => filter::columns_for(&spec.source, schemas).ok(),
+        SchemaConfig::Registry(_) => None,
+    }
 }
 
 /// JSON Schema texts that decode alike.

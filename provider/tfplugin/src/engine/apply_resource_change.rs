@@ -120,6 +120,7 @@ fn settle_answer(found: &ResourceType, question: &ApplyQuestion<'_>, applied: Ap
     };
     write_only::forget(attributes, &mut state);
     let mut state = meaning::keep_form(attributes, question.planned, state);
+    found.shape.schema.keep_form(question.planned, &mut state);
     if !state.is_wholly_known() {
         diagnostics.push(bug(format!("The provider left values of `{name}` unknown after applying it.")));
         forget_unknowns(&mut state);

@@ -36,7 +36,9 @@ impl Engine {
                 if !fresh.is_wholly_known() {
                     return Err(bug(format!("The provider left values of `{name}` unknown after reading it.")).into());
                 }
-                let state = meaning::keep_form(attributes, state, fresh);
+                let before = state;
+                let mut state = meaning::keep_form(attributes, before, fresh);
+                found.shape.schema.keep_form(before, &mut state);
                 Ok(ReadAnswer {
                     state,
                     private: now.private,

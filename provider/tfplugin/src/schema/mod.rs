@@ -7,16 +7,22 @@
 pub mod attribute;
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use crate::path::{AttributePath, Step};
 use crate::schema::attribute::{Attribute, AttributeType, Nesting};
+use crate::value::Value;
 use crate::value::types::Type;
 
 /// Attributes by name.
 pub type Attributes = BTreeMap<String, Attribute>;
 
+/// Puts back into a new object what differs from the one before in form alone, where the rest of both objects says so.
+pub type KeepForm = Arc<dyn Fn(&Value, &mut Value) + Send + Sync>;
+
 /// A provider's, resource's or data source's shape.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Schema {
     /// Counts up when stored state must be rewritten; see [`crate::resource::UpgradeState`].
     pub version: u32,
@@ -26,6 +32,17 @@ pub struct Schema {
     pub deprecation: String,
     /// Its attributes.
     pub attributes: Attributes,
+    /// What means the same only beside other attributes.
+    keeps: Option<KeepForm>,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Schema")
+            .field("version", &self.version)
+            .field("attributes", &self.attributes)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Schema {
@@ -43,6 +60,21 @@ impl Schema {
     pub fn version(mut self, version: u32) -> Self {
         self.version = version;
         self
+    }
+
+    /// Attributes that mean the same, or not, by what is beside them: `keep` compares the objects as wholes, after what the attributes
+    /// declare of themselves. It may put values of the object before into the new one, which plan and state then keep, and nothing else.
+    #[must_use]
+    pub fn keeping(mut self, keep: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Self {
+        self.keeps = Some(Arc::new(keep));
+        self
+    }
+
+    /// Puts back what differs in form alone from the object before.
+    pub(crate) fn keep_form(&self, before: &Value, new: &mut Value) {
+        if let Some(keep) = self.keeps.as_ref().filter(|_| before.is_present() && new.is_present()) {
+            keep(before, new);
+        }
     }
 
     /// The type of the whole.

@@ -36,6 +36,7 @@ pub(crate) fn schema() -> Schema {
          and table, unless `on_destroy = \"retain\"`.",
         attributes,
     )
+    .keeping(equality::keep_filter_form)
 }
 
 /// What the user declares about the stream itself, and how it runs.

@@ -34,7 +34,12 @@ enum Computed {
 /// Plans a create (prior null) or an update.
 pub(crate) fn settle(schema: &Schema, config: &Value, prior: &Value) -> Settled {
     let attributes = &schema.attributes;
-    let still = settle_object(attributes, Computed::Stay, config, prior);
+    let settled = |computed: Computed| {
+        let mut planned = settle_object(attributes, computed, config, prior);
+        schema.keep_form(prior, &mut planned);
+        planned
+    };
+    let still = settled(Computed::Stay);
     if prior.is_null() {
         return Settled {
             planned: still,
@@ -47,11 +52,7 @@ pub(crate) fn settle(schema: &Schema, config: &Value, prior: &Value) -> Settled 
         replacing,
         reach_beyond,
     } = changes::between(attributes, &without_write_only(attributes, prior), &still);
-    let planned = if reach_beyond {
-        settle_object(attributes, Computed::Renew, config, prior)
-    } else {
-        still
-    };
+    let planned = if reach_beyond { settled(Computed::Renew) } else { still };
     Settled {
         planned,
         changed: paths,

@@ -48,6 +48,18 @@ fn schema() -> Schema {
             ("renewed", text(Attribute::computed)),
         ],
     )
+    // Beside `either = "unit"`, the length of `fixed` is all that it means.
+    .keeping(|before, new| {
+        let is_unit = |object: &Value| object.get("either").as_str() == Some("unit");
+        let length = |object: &Value| object.get("fixed").as_str().map(str::len);
+        if is_unit(before)
+            && is_unit(new)
+            && length(before) == length(new)
+            && let Value::Object(entries) = new
+        {
+            entries.insert("fixed".to_owned(), before.get("fixed").clone());
+        }
+    })
 }
 
 fn object(attributes: &[(&str, Value)]) -> Value {
@@ -104,6 +116,28 @@ fn check_empty(config: &[(&str, Value)], prior: &[(&str, Value)]) {
         planned: state(prior),
         changed: &[],
         replacing: &[],
+    });
+}
+
+#[test]
+fn what_means_the_same_beside_the_rest_of_the_object_stays_as_it_was() {
+    check_empty(
+        &[("fixed", "abc".into()), ("either", "unit".into())],
+        &[("fixed", "xyz".into()), ("either", "unit".into())],
+    );
+    let prior = state(&[("fixed", "xyz".into()), ("either", "other".into())]);
+    check_plan(&Case {
+        config: &[("fixed", "abc".into()), ("either", "unit".into())],
+        prior,
+        planned: whole(&[
+            ("id", "i".into()),
+            ("aside", "a".into()),
+            ("fixed", "abc".into()),
+            ("either", "unit".into()),
+            ("renewed", unknown()),
+        ]),
+        changed: &["either", "fixed"],
+        replacing: &["fixed"],
     });
 }
 
