@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::duration;
 use crate::offline::{DecodeArguments, SchemaCommand};
+use crate::token::TokenCommand;
 
 /// A build for tests says that it is one: what is tested must be what was meant to be tested.
 const VERSION: &str = if stream_pipeline::failpoint::ENABLED {
@@ -41,6 +42,9 @@ pub(crate) enum Command {
     /// Ask about schemas: what columns one gives a table, and whether another can follow it in place.
     #[command(subcommand)]
     Schema(SchemaCommand),
+    /// Make, list and revoke the tokens of an agent that runs.
+    #[command(subcommand)]
+    Token(TokenCommand),
 }
 
 /// The few settings of a demo. They are flags only: neither the file nor the environment of an agent that is meant to last
@@ -79,7 +83,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", env = "FEATURESTORE_AGENT_LISTEN")]
     pub(crate) listen: Option<SocketAddr>,
 
-    /// Serve without authentication, to this machine only.
+    /// Do not ask callers who they are: whoever reaches the port may do everything. For this machine only.
     #[arg(
         long,
         env = "FEATURESTORE_AGENT_INSECURE_LOCAL",

@@ -1,6 +1,7 @@
 //! Settings: a flag or environment variable over the file over the default. A key that is not known is refused, because
 //! a setting that is silently ignored is worse than one that is missing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
+use stream_spec::place::default_data_dir;
 
 use crate::cli::{LogFormat, ServeArguments};
 use crate::duration;
@@ -31,6 +33,9 @@ struct File {
     table_compact_files: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     discovery_interval: Option<Duration>,
+    /// Groups with their members.
+    #[serde(default)]
+    groups: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Every setting, decided.
@@ -51,6 +56,8 @@ pub(crate) struct Config {
     pub(crate) table_compact_files: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) discovery_interval: Option<Duration>,
+    /// Groups with their members.
+    pub(crate) groups: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Config {
@@ -62,7 +69,9 @@ impl Config {
         };
         let data_dir = match arguments.data_dir.clone().or(file.data_dir) {
             Some(folder) => folder,
-            None => default_data_dir(|name| std::env::var_os(name).map(PathBuf::from))?,
+            None => default_data_dir(|name| std::env::var_os(name).map(PathBuf::from)).context(
+                "neither XDG_DATA_HOME nor HOME is an absolute path; say where the database goes with --data-dir",
+            )?,
         };
         let warehouse = match arguments.warehouse.clone().or(file.warehouse) {
             Some(warehouse) => warehouse,
@@ -83,21 +92,15 @@ impl Config {
             table_checkpoint_commits: arguments.table_checkpoint_commits.or(file.table_checkpoint_commits),
             table_compact_files: arguments.table_compact_files.or(file.table_compact_files),
             discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
+            groups: file.groups,
         })
     }
 
     /// Refuses settings under which this version must not serve.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if !self.insecure_local {
-            bail!(
-                "this version of the agent cannot authenticate callers, so whoever reaches its port may do everything; \
-                 start it with --insecure-local to serve this machine only"
-            );
-        }
         if !self.listen.ip().is_loopback() {
             bail!(
-                "the listen address {} is not a loopback address, and this version of the agent cannot authenticate callers; \
-                 use 127.0.0.1 or [::1]",
+                "the listen address {} is not a loopback address, and this version of the agent does not speak TLS; use 127.0.0.1 or [::1]",
                 self.listen
             );
         }
@@ -111,19 +114,6 @@ fn read(path: &Path) -> anyhow::Result<File> {
         bail!("it has {bytes} bytes, more than {CONFIG_BYTES_MAX}");
     }
     Ok(toml::from_str(&std::fs::read_to_string(path)?)?)
-}
-
-/// `featurestore` in the user's data directory, as the XDG base directory specification has it.
-fn default_data_dir(variable: impl Fn(&str) -> Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    // The specification says to ignore relative paths.
-    let absolute = |name| variable(name).filter(|path: &PathBuf| path.is_absolute());
-    if let Some(data) = absolute("XDG_DATA_HOME") {
-        return Ok(data.join("featurestore"));
-    }
-    match absolute("HOME") {
-        Some(home) => Ok(home.join(".local/share/featurestore")),
-        None => bail!("neither XDG_DATA_HOME nor HOME is an absolute path; say where the database goes with --data-dir"),
-    }
 }
 
 fn utf8(path: &Path) -> anyhow::Result<String> {
@@ -195,9 +185,10 @@ mod tests {
     }
 
     #[test]
-    fn the_agent_serves_only_loopback_and_only_when_told_that_it_is_insecure() {
+    fn the_agent_serves_only_loopback() {
         let cases = [
-            (false, "127.0.0.1:0", false),
+            (false, "127.0.0.1:0", true),
+            (false, "0.0.0.0:0", false),
             (true, "127.0.0.1:0", true),
             (true, "[::1]:0", true),
             (true, "0.0.0.0:0", false),
@@ -210,26 +201,6 @@ mod tests {
                 ..Default::default()
             };
             assert_eq!(load("", arguments).unwrap().check().is_ok(), serves, "{insecure_local} {listen}");
-        }
-    }
-
-    #[test]
-    fn the_data_folder_follows_the_xdg_specification() {
-        let cases = [
-            (Some("/data"), Some("/home/u"), Some("/data/featurestore")),
-            (Some("relative"), Some("/home/u"), Some("/home/u/.local/share/featurestore")),
-            (None, Some("/home/u"), Some("/home/u/.local/share/featurestore")),
-            (None, None, None),
-        ];
-        for (data, home, expected) in cases {
-            let variable = |name: &str| {
-                if name == "HOME" {
-                    home.map(PathBuf::from)
-                } else {
-                    data.map(PathBuf::from)
-                }
-            };
-            assert_eq!(default_data_dir(variable).ok(), expected.map(PathBuf::from), "{data:?} {home:?}");
         }
     }
 }

@@ -47,3 +47,15 @@ pub(crate) const SETTING_SECS_MAX: u64 = 10 * 366 * 24 * 3600;
 
 /// How often a demo's agent asks its broker where partitions end: the broker is in the same process, so it costs nothing.
 pub(crate) const DEMO_DISCOVERY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Longest wait of a command for its connection to the agent: somebody sits before it.
+pub(crate) const CLIENT_CONNECT_WAIT: Duration = Duration::from_secs(5);
+
+/// Longest wait of a command for an answer. The agent itself waits no longer than 30 s for anything.
+pub(crate) const CLIENT_CALL_WAIT: Duration = Duration::from_secs(60);
+
+/// Pages that a command lists: with a hundred to a page, more than anybody reads.
+pub(crate) const CLIENT_LIST_PAGES_MAX: usize = 1_000;
+
+/// Largest file that a token, a key or certificates are read from: a bundle of all public authorities has a fifth of it.
+pub(crate) const CREDENTIAL_FILE_BYTES_MAX: u64 = 1 << 20;

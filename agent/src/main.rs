@@ -2,6 +2,7 @@
 //! `stream-pipeline`.
 
 mod cli;
+mod client;
 mod config;
 mod demo;
 mod duration;
@@ -9,6 +10,7 @@ mod limits;
 mod logs;
 mod offline;
 mod serve;
+mod token;
 
 use std::process::ExitCode;
 
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run).map(code_of_end),
         cli::Command::Demo(arguments) => demo::run(arguments).map(code_of_end),
+        cli::Command::Token(command) => token::run(command).map(|()| ExitCode::SUCCESS),
         cli::Command::Decode(arguments) => offline::decode(&arguments).map(code_of_answer),
         cli::Command::Schema(command) => offline::schema(&command).map(code_of_answer),
     };

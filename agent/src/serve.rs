@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use agent_control::connections::{ConnectionChanges, StoreResolver};
 use agent_control::governance::GrantAuthorizer;
+use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
 use agent_control::governance::secrets::Vault;
 use agent_control::governance::secrets::master::MasterKeys;
 use agent_control::http;
@@ -94,6 +95,9 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
     let address = listener.local_addr().context("cannot tell the port that was taken")?;
 
+    let directory = Arc::new(Directory::new(config.groups.clone()));
+    let door = open_door(&config, &store, &directory).await?;
+
     let settings = ReconcilerSettings {
         trash_retention: config.trash_retention,
         backoff: Backoff::default(),
@@ -116,10 +120,11 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         %address,
         data_dir = %config.data_dir.display(),
         warehouse = config.warehouse,
-        "agent started without authentication, for this machine only"
+        authentication = !config.insecure_local,
+        "agent started"
     );
     announce(&format!("ready: listening on http://{address}"))?;
-    let served = http::serve(listener, http::router(&services), stopping.clone()).await;
+    let served = http::serve(listener, http::router(&services, door), stopping.clone()).await;
     // Also when serving ended by itself: whoever waits inside must not wait on.
     stopping.cancel();
     let down = async {
@@ -158,6 +163,19 @@ async fn keep_others_out(engine: &Engine) -> anyhow::Result<()> {
             }
         }
     }
+}
+
+/// Finds out who calls. Whoever must show who they are finds the admin token in the data folder.
+async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Directory>) -> anyhow::Result<Arc<Authenticator>> {
+    let door = if config.insecure_local {
+        tracing::warn!("callers are not asked who they are: whoever reaches this machine's port may do everything");
+        Door::Open
+    } else {
+        let file = admin::ensure(store, &config.data_dir).await?;
+        announce(&format!("admin token: {}", file.display()))?;
+        Door::Closed
+    };
+    Ok(Arc::new(Authenticator::new(store.clone(), directory.clone(), door)))
 }
 
 fn engine_settings(config: &Config) -> EngineSettings {

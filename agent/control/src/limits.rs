@@ -85,3 +85,19 @@ pub(crate) const RETRY_ADVICE: Duration = Duration::from_secs(1);
 
 /// How long calls may go on after the agent was told to stop. Waits end at once then; what remains is one database job.
 pub(crate) const CALLS_END_WAIT: Duration = Duration::from_secs(5);
+
+/// Tokens of one principal that are good at once: one for each of its machines, and plenty.
+pub(crate) const TOKENS_PER_PRINCIPAL_MAX: usize = 200;
+
+/// How long a token is good for unless its maker says otherwise: long enough not to be a daily worry, short enough that one which
+/// was forgotten somewhere ends by itself.
+pub(crate) const TOKEN_LIFETIME_DEFAULT: Duration = Duration::from_secs(90 * 24 * 3600);
+
+/// Longest life of a token: two years.
+pub(crate) const TOKEN_LIFETIME_MAX: Duration = Duration::from_secs(731 * 24 * 3600);
+
+/// A token's use is written at most this often: it is for finding tokens that nobody uses, and costs an fsync.
+pub(crate) const TOKEN_USE_WRITE_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Longest `authorization` header: JSON web tokens with many groups have some kilobytes.
+pub(crate) const AUTHORIZATION_BYTES_MAX: usize = 16 << 10;

@@ -12,6 +12,7 @@ pub mod name;
 pub mod options;
 pub mod path;
 pub mod privilege;
+pub mod place;
 pub mod regex;
 pub mod schema;
 pub mod stream;

@@ -7,6 +7,12 @@ use std::collections::BTreeSet;
 /// The one who may do everything on an agent without authentication.
 pub const LOCAL_ADMIN: &str = "local-admin";
 
+/// The one whose token is in the agent's data folder.
+pub const ADMIN: &str = "admin";
+
+/// Longest name of a principal, in bytes: the longest address of electronic mail has as many.
+const NAME_BYTES_MAX: usize = 254;
+
 /// The group whose members may do everything.
 pub const ADMIN_GROUP: &str = "admins";
 
@@ -28,6 +34,11 @@ impl Principal {
         Self::new(LOCAL_ADMIN, BTreeSet::from([ADMIN_GROUP.to_owned()]))
     }
 
+    /// Who may do nothing.
+    pub fn nobody() -> Self {
+        Self::new("", BTreeSet::new())
+    }
+
     /// As it is stored and shown.
     pub fn name(&self) -> &str {
         &self.name
@@ -47,4 +58,21 @@ impl Principal {
     pub fn is_or_is_in(&self, grantee: &str) -> bool {
         self.name == grantee || self.groups.contains(grantee)
     }
+}
+
+/// Says what is wrong with a principal's or group's name.
+pub(crate) fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("the name is empty");
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err("the name is longer than 254 bytes");
+    }
+    if name.trim() != name {
+        return Err("the name begins or ends with white space");
+    }
+    if name.chars().any(char::is_control) {
+        return Err("the name holds control characters");
+    }
+    Ok(())
 }

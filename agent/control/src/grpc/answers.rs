@@ -170,7 +170,7 @@ fn state(state: StreamState) -> v1::StreamState {
     }
 }
 
-fn timestamp(ms: i64) -> prost_types::Timestamp {
+pub(super) fn timestamp(ms: i64) -> prost_types::Timestamp {
     // Always below a second, so it fits.
     let nanos = i32::try_from(ms.rem_euclid(1_000) * 1_000_000).unwrap_or_default();
     prost_types::Timestamp {

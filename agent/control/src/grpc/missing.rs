@@ -61,10 +61,3 @@ missing_service! {
     list_grants: ListGrantsRequest => ListGrantsResponse;
     set_grants: SetGrantsRequest => SetGrantsResponse;
 }
-
-missing_service! {
-    token_service_server::TokenService, "keep tokens", "tokens",
-    create_token: CreateTokenRequest => CreateTokenResponse;
-    list_tokens: ListTokensRequest => ListTokensResponse;
-    revoke_token: RevokeTokenRequest => RevokeTokenResponse;
-}

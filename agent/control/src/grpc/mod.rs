@@ -7,6 +7,7 @@ mod missing;
 mod requests;
 mod status;
 mod streams;
+mod tokens;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::services::Services;
 use crate::services::agent::AgentService;
 use crate::services::connections::ConnectionService;
 use crate::services::streams::StreamService;
+use crate::services::tokens::TokenService;
 
 /// The header in which a caller may name its request.
 const REQUEST_ID_HEADER: &str = "x-request-id";
@@ -38,6 +40,7 @@ pub(crate) fn routes(services: &Arc<Services>) -> Routes {
     let streams = streams::StreamsOverGrpc(StreamService::new(services.clone()));
     let connections = connections::ConnectionsOverGrpc(ConnectionService::new(services.clone()));
     let agent = agent::AgentOverGrpc(AgentService::new(services.clone()));
+    let tokens = tokens::TokensOverGrpc(TokenService::new(services.clone()));
     Routes::new(served!(stream_service_server::StreamServiceServer, streams))
         .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
         .add_service(served!(agent_service_server::AgentServiceServer, agent))
@@ -45,10 +48,10 @@ pub(crate) fn routes(services: &Arc<Services>) -> Routes {
         .add_service(served!(secret_service_server::SecretServiceServer, missing::Missing))
         .add_service(served!(volume_service_server::VolumeServiceServer, missing::Missing))
         .add_service(served!(grant_service_server::GrantServiceServer, missing::Missing))
-        .add_service(served!(token_service_server::TokenServiceServer, missing::Missing))
+        .add_service(served!(token_service_server::TokenServiceServer, tokens))
 }
 
-/// Who calls. Without authentication that is the local admin: the server lets nobody else in.
+/// Who calls, as the door found out (`http/door.rs`). A request that came by no door is nobody's.
 fn context<T>(request: &Request<T>) -> RequestContext {
     let named = request.metadata().get(REQUEST_ID_HEADER).and_then(|value| value.to_str().ok());
     let request_id = match named {
@@ -56,7 +59,7 @@ fn context<T>(request: &Request<T>) -> RequestContext {
         _ => Uuid::new_v4().to_string(),
     };
     RequestContext {
-        principal: Principal::local_admin(),
+        principal: request.extensions().get::<Principal>().cloned().unwrap_or_else(Principal::nobody),
         request_id,
     }
 }

@@ -1,5 +1,7 @@
-//! One port for everything: gRPC, and health checks over plain HTTP. Every request passes the guard first.
+//! One port for everything: gRPC, and health checks over plain HTTP. Every request passes the guard first, and the door if it
+//! is more than a health check.
 
+mod door;
 mod guard;
 
 use std::sync::Arc;
@@ -13,14 +15,16 @@ use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use crate::governance::authentication::Authenticator;
 use crate::grpc;
 use crate::limits::CALLS_END_WAIT;
 use crate::services::Services;
 
 /// All routes of the port.
-pub fn router(services: &Arc<Services>) -> Router {
+pub fn router(services: &Arc<Services>, authenticator: Arc<Authenticator>) -> Router {
     grpc::routes(services)
         .into_axum_router()
+        .layer(middleware::from_fn_with_state(authenticator, door::known_only))
         // The process is there and answers: nothing that it depends on is asked.
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready).with_state(services.clone()))
@@ -56,6 +60,10 @@ async fn ready(State(services): State<Arc<Services>>) -> (StatusCode, String) {
     }
     match services.store.check().await {
         Ok(()) => (StatusCode::OK, "ready".to_owned()),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.to_string()),
+        Err(error) => {
+            // Whoever asks is not known: the words are for the log.
+            tracing::error!(%error, "not ready");
+            (StatusCode::SERVICE_UNAVAILABLE, "the agent's database does not answer".to_owned())
+        }
     }
 }

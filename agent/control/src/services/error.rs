@@ -15,6 +15,8 @@ pub enum Kind {
     Stream,
     /// A connection.
     Connection,
+    /// A token.
+    Token,
 }
 
 impl std::fmt::Display for Kind {
@@ -22,6 +24,7 @@ impl std::fmt::Display for Kind {
         f.write_str(match self {
             Self::Stream => "stream",
             Self::Connection => "connection",
+            Self::Token => "token",
         })
     }
 }

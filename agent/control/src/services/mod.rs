@@ -11,6 +11,7 @@ mod page;
 pub mod streams;
 #[cfg(test)]
 mod tests;
+pub mod tokens;
 mod wait;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,7 @@
 //! What every store must do. An implementation calls `run_all` with a way to open it anew on what was written before.
 
+mod tokens;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use stream_spec::name::{ConnectionName, ScopeName, SecretKey, StreamName};
@@ -26,6 +28,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     grants_are_on_what_exists_and_go_with_it(&store).await;
     secrets_and_the_key_of_their_scope_are_written_together(&store).await;
     a_connection_and_its_literal_secrets_are_written_together(&store).await;
+    tokens::are_bounded_and_expire(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -43,7 +46,8 @@ async fn everything<S: Store>(store: &S) -> String {
     let connections = store.list_connections(None, 100).await.unwrap();
     let (uids, warehouse) = (store.stream_uids().await.unwrap(), store.warehouse_id().await.unwrap());
     let secrets = store.list_secrets(&ScopeId::Connection("c1".into()), None, 100).await.unwrap();
-    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?} {secrets:?}")
+    let tokens = store.list_tokens(None, None, 1_000).await.unwrap();
+    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?} {tokens:#?} {secrets:?}")
 }
 
 async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {

@@ -11,6 +11,7 @@ pub mod payload;
 pub mod records;
 pub mod secrets;
 pub mod sqlite;
+pub mod tokens;
 
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
@@ -18,6 +19,7 @@ use stream_spec::name::{ConnectionName, StreamName, TableName};
 use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use secrets::{SecretStore, SecretsWrite};
+use tokens::TokenStore;
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +154,7 @@ impl std::fmt::Display for Parent {
 /// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
 /// it either done or not done.
 #[async_trait]
-pub trait Store: SecretStore + Send + Sync + 'static {
+pub trait Store: SecretStore + TokenStore + Send + Sync + 'static {
     /// Declares a new stream if name and table are free and its connection exists.
     async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError>;
 

@@ -11,6 +11,7 @@ use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
 use crate::store::sqlite::SqliteStore;
+use crate::store::tokens::{InsertedToken, TokenRecord, TokenStore};
 use crate::store::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, StoreError, WrittenGrants};
 
 pub(crate) struct FaultyStore {
@@ -137,5 +138,24 @@ impl Store for FaultyStore {
     }
     async fn check(&self) -> Result<(), StoreError> {
         self.inner.check().await
+    }
+}
+
+#[async_trait]
+impl TokenStore for FaultyStore {
+    async fn insert_token(&self, token: &TokenRecord, now_ms: i64) -> Result<InsertedToken, StoreError> {
+        self.inner.insert_token(token, now_ms).await
+    }
+    async fn token(&self, id: &str) -> Result<Option<TokenRecord>, StoreError> {
+        self.inner.token(id).await
+    }
+    async fn list_tokens(&self, principal: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<TokenRecord>, StoreError> {
+        self.inner.list_tokens(principal, after, limit).await
+    }
+    async fn use_token(&self, id: &str, now_ms: i64) -> Result<(), StoreError> {
+        self.inner.use_token(id, now_ms).await
+    }
+    async fn delete_token(&self, id: &str) -> Result<bool, StoreError> {
+        self.inner.delete_token(id).await
     }
 }

@@ -8,6 +8,7 @@ mod lives;
 mod port;
 mod read;
 mod repair;
+mod tokens;
 mod update;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use tonic::{Code, Status};
 use super::{Services, ServicesSettings};
 use crate::connections::ConnectionChanges;
 use crate::governance::GrantAuthorizer;
+use crate::governance::authentication::{Authenticator, Directory, Door, admin};
 use crate::governance::secrets::Vault;
 use crate::governance::secrets::master::{LocalKey, MasterKeys};
 use crate::reconcile::backoff::Backoff;
@@ -48,12 +50,16 @@ struct Agent {
     address: std::net::SocketAddr,
     stopping: CancellationToken,
     _reconciler: Reconciler,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 impl Agent {
-    /// With a connection `kafka`.
+    /// With a connection `kafka`, for everybody.
     async fn start() -> Self {
+        Self::start_behind(Door::Open).await
+    }
+
+    async fn start_behind(door: Door) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let engine = FakeEngine::default();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
@@ -73,7 +79,7 @@ impl Agent {
         let master_key = Arc::new(LocalKey::from_bytes(&[7; 32]).unwrap());
         let vault = Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), ""));
         let services = Services::new(ServicesSettings {
-            store,
+            store: store.clone(),
             engine: Arc::new(engine.clone()),
             reconciler: reconciler.handle(),
             connection_changes: Arc::new(ConnectionChanges::default()),
@@ -85,7 +91,9 @@ impl Agent {
         });
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(crate::http::serve(listener, crate::http::router(&services), stopping.clone()));
+        let authenticator = Arc::new(Authenticator::new(store.clone(), Arc::new(Directory::default()), door));
+        let router = crate::http::router(&services, authenticator);
+        tokio::spawn(crate::http::serve(listener, router, stopping.clone()));
         let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         Self {
             streams: StreamServiceClient::new(channel.clone()),
@@ -97,7 +105,7 @@ impl Agent {
             address,
             stopping,
             _reconciler: reconciler,
-            _folder: folder,
+            folder,
         }
     }
 

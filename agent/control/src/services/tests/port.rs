@@ -17,8 +17,9 @@ async fn http(address: std::net::SocketAddr, path: &str, headers: &str) -> Strin
 
 #[tokio::test]
 async fn health_is_plain_http_on_the_same_port_and_web_pages_stay_out() {
-    let agent = Agent::start().await;
+    let agent = Agent::start_behind(Door::Closed).await;
     let host = format!("Host: {}\r\n", agent.address);
+    assert_eq!(http(agent.address, "/", &host).await, "HTTP/1.1 401 Unauthorized");
     for path in ["/healthz", "/readyz"] {
         assert_eq!(http(agent.address, path, &host).await, "HTTP/1.1 200 OK");
         assert_eq!(http(agent.address, path, "Host: evil.example\r\n").await, "HTTP/1.1 403 Forbidden");

@@ -13,6 +13,7 @@ mod secrets;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,131 @@
+//! Who makes a call: a token of ours, a JSON web token of a configured issuer, or a client certificate. Invariant: whatever is
+//! wrong with what a caller shows, it learns that it is not known and how to become so, and nothing about anybody else.
+
+pub mod admin;
+pub mod directory;
+pub mod tokens;
+
+use std::sync::Arc;
+
+pub use directory::Directory;
+use tokens::TokenText;
+
+use super::Principal;
+use crate::clock::now_ms;
+use crate::limits::{AUTHORIZATION_BYTES_MAX, TOKEN_USE_WRITE_INTERVAL};
+use crate::store::{Store, StoreError};
+
+/// Why a caller is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticationError {
+    /// It showed nothing.
+    #[error(
+        "the call does not say who makes it; send a token as `authorization: Bearer …`: the agent's first is in the file \
+         `admin.token` in its data folder, and `featurestore-agent token create` makes others"
+    )]
+    Missing,
+    /// It showed something that is none of the ways to say it.
+    #[error("the authorization of the call is not `Bearer` and a token, once")]
+    Malformed,
+    /// A token that is not, or no longer, one of this agent's.
+    #[error("the token of the call is none of this agent's, or was revoked; make one with `featurestore-agent token create`")]
+    UnknownToken,
+    /// A token whose time is over.
+    #[error("the token `{id}` of the call has expired; make another one with `featurestore-agent token create`")]
+    Expired {
+        /// Which one.
+        id: String,
+    },
+    /// A name that belongs to the agent itself.
+    #[error("the name `{name}` belongs to the agent itself, and no certificate or identity provider can use it")]
+    ReservedName {
+        /// Which name.
+        name: String,
+    },
+    /// No principal can have that name.
+    #[error("the caller's name cannot be used: {problem}")]
+    UnusableName {
+        /// Why not.
+        problem: &'static str,
+    },
+    /// What it takes to know the caller failed.
+    #[error("the agent cannot tell who calls just now: {0}")]
+    Store(#[from] StoreError),
+}
+
+/// What a caller shows.
+#[derive(Clone, Debug, Default)]
+pub struct Shown<'a> {
+    /// The `authorization` header. `Err` if it is there more than once, or no text.
+    pub authorization: Option<Result<&'a str, ()>>,
+}
+
+/// Finds out who calls.
+pub struct Authenticator {
+    store: Arc<dyn Store>,
+    directory: Arc<Directory>,
+    door: Door,
+}
+
+/// Whether callers are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// Everybody is the local admin: for loopback only, and only if that was asked for.
+    Open,
+    /// Callers must show who they are.
+    Closed,
+}
+
+impl Authenticator {
+    /// One that knows the tokens in `store`.
+    pub fn new(store: Arc<dyn Store>, directory: Arc<Directory>, door: Door) -> Self {
+        Self { store, directory, door }
+    }
+
+    /// Who calls.
+    pub async fn authenticate(&self, shown: &Shown<'_>) -> Result<Principal, AuthenticationError> {
+        if self.door == Door::Open {
+            return Ok(Principal::local_admin());
+        }
+        match shown.authorization {
+            Some(authorization) => {
+                let header = authorization.map_err(|()| AuthenticationError::Malformed)?;
+                if header.len() > AUTHORIZATION_BYTES_MAX {
+                    return Err(AuthenticationError::Malformed);
+                }
+                // The scheme is compared in any case, as HTTP has it.
+                let scheme = header.get(..tokens::SCHEME.len()).unwrap_or_default();
+                if !scheme.eq_ignore_ascii_case(tokens::SCHEME) {
+                    return Err(AuthenticationError::Malformed);
+                }
+                self.by_token(header.get(tokens::SCHEME.len()..).unwrap_or_default().trim()).await
+            }
+            None => Err(AuthenticationError::Missing),
+        }
+    }
+
+    async fn by_token(&self, text: &str) -> Result<Principal, AuthenticationError> {
+        let Some(token) = TokenText::parse(text) else {
+            return Err(AuthenticationError::UnknownToken);
+        };
+        let record = match self.store.token(token.id()).await? {
+            Some(record) if token.is(&record.hash) => record,
+            _ => return Err(AuthenticationError::UnknownToken),
+        };
+        let now = now_ms();
+        if record.is_expired(now) {
+            return Err(AuthenticationError::Expired { id: record.id });
+        }
+        let interval = i64::try_from(TOKEN_USE_WRITE_INTERVAL.as_millis()).unwrap_or(i64::MAX);
+        if record.last_use_time_ms.is_none_or(|last| now.saturating_sub(last) >= interval) {
+            // The call itself is sound: that its use is not written down is for the log.
+            if let Err(error) = self.store.use_token(&record.id, now).await {
+                tracing::warn!(%error, token = record.id, "failed to write a token's use");
+            }
+        }
+        Ok(self.directory.absent_principal(&self.store, &record.principal).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

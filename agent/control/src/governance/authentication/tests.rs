@@ -1,0 +1,128 @@
+//! Who is known, and who is not: a table of what callers show.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::*;
+use crate::store::sqlite::SqliteStore;
+use crate::store::tokens::{InsertedToken, TokenRecord};
+
+struct Scene {
+    store: Arc<dyn Store>,
+    _folder: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+        Self { store, _folder: folder }
+    }
+
+    fn authenticator(&self, door: Door) -> Authenticator {
+        let members = BTreeSet::from(["ada".to_owned()]);
+        let directory = Directory::new(BTreeMap::from([("payments".to_owned(), members)]));
+        Authenticator::new(self.store.clone(), Arc::new(directory), door)
+    }
+
+    async fn token(&self, principal: &str, expire_time_ms: Option<i64>) -> TokenText {
+        let text = TokenText::generate(now_ms()).unwrap();
+        let record = TokenRecord {
+            id: text.id().into(),
+            hash: text.hash(),
+            principal: principal.into(),
+            created_by: "admin".into(),
+            create_time_ms: 0,
+            expire_time_ms,
+            last_use_time_ms: None,
+        };
+        assert_eq!(self.store.insert_token(&record, 0).await.unwrap(), InsertedToken::Inserted);
+        text
+    }
+}
+
+async fn check(authenticator: &Authenticator, authorization: Option<&str>, expected: Result<&str, &str>) {
+    let shown = Shown {
+        authorization: authorization.map(Ok),
+    };
+    match (authenticator.authenticate(&shown).await, expected) {
+        (Ok(principal), expected) => assert_eq!(Ok(principal.name()), expected, "{authorization:?}"),
+        (Err(error), Err(said)) => {
+            let error = error.to_string();
+            assert!(error.contains(said), "{error}");
+            let secret = authorization.and_then(|text| text.rsplit_once('_')).map(|(_, secret)| secret);
+            assert!(secret.is_none_or(|secret| secret.is_empty() || !error.contains(secret)), "{error}");
+        }
+        (Err(error), Ok(name)) => panic!("{name}: {error}"),
+    }
+}
+
+#[tokio::test]
+async fn only_a_token_that_is_good_now_is_known() {
+    let scene = Scene::new().await;
+    let authenticator = scene.authenticator(Door::Closed);
+    let good = scene.token("ada", Some(now_ms() + 60_000)).await;
+    let expired = scene.token("ada", Some(now_ms() - 1)).await;
+    let revoked = scene.token("ada", None).await;
+    assert!(scene.store.delete_token(revoked.id()).await.unwrap());
+    let of_another_agent = TokenText::generate(now_ms()).unwrap();
+    let same_id = format!("{PREFIX}{}_{}", good.id(), "0".repeat(64), PREFIX = tokens::PREFIX);
+    let unknown = Err("none of this agent's");
+    let malformed = Err("not `Bearer`");
+    let bearer = |token: &TokenText| format!("Bearer {}", token.expose());
+    let cases = [
+        (Some(bearer(&good)), Ok("ada")),
+        (Some(bearer(&good).replace("Bearer", "bearer")), Ok("ada")),
+        (Some(bearer(&expired)), Err("has expired")),
+        (Some(bearer(&revoked)), unknown),
+        (Some(bearer(&of_another_agent)), unknown),
+        (Some(format!("Bearer {same_id}")), unknown),
+        (Some(bearer(&good)[..40].to_owned()), unknown),
+        (Some("Bearer ".to_owned()), unknown),
+        (Some(good.expose().to_owned()), malformed),
+        (Some("Basic YWRtaW46".to_owned()), malformed),
+        (Some(format!("Bearer {}", "x".repeat(AUTHORIZATION_BYTES_MAX))), malformed),
+        (Some(String::new()), malformed),
+        (None, Err("admin.token")),
+    ];
+    for (authorization, expected) in &cases {
+        check(&authenticator, authorization.as_deref(), *expected).await;
+    }
+    let twice = Shown {
+        authorization: Some(Err(())),
+    };
+    assert!(matches!(
+        authenticator.authenticate(&twice).await,
+        Err(AuthenticationError::Malformed)
+    ));
+    let open = scene.authenticator(Door::Open);
+    for authorization in [None, Some("Bearer x")] {
+        check(&open, authorization, Ok("local-admin")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted_now_and_then() {
+    let scene = Scene::new().await;
+    let authenticator = scene.authenticator(Door::Closed);
+    let text = scene.token("ada", None).await;
+    let directory = Directory::default();
+    let seen = BTreeSet::from(["sre".to_owned()]);
+    for _ in 0..2 {
+        directory.remember(&scene.store, "ada", &seen, 1).await.unwrap();
+    }
+    let header = format!("Bearer {}", text.expose());
+    let shown = Shown {
+        authorization: Some(Ok(&header)),
+    };
+    let last_use = async || scene.store.token(text.id()).await.unwrap().unwrap().last_use_time_ms;
+    assert_eq!(last_use().await, None);
+    let principal = authenticator.authenticate(&shown).await.unwrap();
+    assert_eq!(principal.groups().iter().map(String::as_str).collect::<Vec<_>>(), ["payments", "sre"]);
+    let first = last_use().await;
+    assert!(first.is_some());
+    authenticator.authenticate(&shown).await.unwrap();
+    assert_eq!(last_use().await, first, "not again within a minute");
+    directory.remember(&scene.store, "ada", &BTreeSet::new(), 2).await.unwrap();
+    let principal = authenticator.authenticate(&shown).await.unwrap();
+    assert_eq!(principal.groups().iter().map(String::as_str).collect::<Vec<_>>(), ["payments"]);
+}
