@@ -96,14 +96,18 @@ pub(crate) fn refused(status: &Status) -> anyhow::Error {
 fn prepare(arguments: &ClientArguments, variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<(Endpoint, Bearer)> {
     let text = arguments.endpoint.as_deref().unwrap_or(ENDPOINT_DEFAULT);
     if text.contains('@') {
-        bail!("the endpoint holds a user name or password, which the agent does not take; write scheme, host and port, as in {ENDPOINT_DEFAULT}");
+        bail!(
+            "the endpoint holds a user name or password, which the agent does not take; write scheme, host and port, as in {ENDPOINT_DEFAULT}"
+        );
     }
     let uri: Uri = text
         .parse()
         .with_context(|| format!("the endpoint `{text}` is no address; write scheme, host and port, as in {ENDPOINT_DEFAULT}"))?;
     let local = is_loopback(uri.host().unwrap_or_default());
     let token = token(arguments, local, variable)?;
-    let mut endpoint = Endpoint::from(uri.clone()).connect_timeout(CLIENT_CONNECT_WAIT).timeout(CLIENT_CALL_WAIT);
+    let mut endpoint = Endpoint::from(uri.clone())
+        .connect_timeout(CLIENT_CONNECT_WAIT)
+        .timeout(CLIENT_CALL_WAIT);
     match uri.scheme_str() {
         Some("https") => {
             endpoint = endpoint
@@ -111,7 +115,9 @@ fn prepare(arguments: &ClientArguments, variable: impl Fn(&str) -> Option<String
                 .context("cannot use the certificates that are set for TLS")?;
         }
         Some("http") if arguments.ca_file.is_some() || arguments.client_cert_file.is_some() => {
-            bail!("the endpoint `{text}` is plain HTTP, and certificates are for https; write an https endpoint or leave the certificates out");
+            bail!(
+                "the endpoint `{text}` is plain HTTP, and certificates are for https; write an https endpoint or leave the certificates out"
+            );
         }
         Some("http") if token.is_some() && !local => {
             bail!("a token would travel readable for everyone on the way to `{text}`; use an https endpoint");
@@ -178,7 +184,10 @@ fn read_small(file: &Path) -> anyhow::Result<Vec<u8>> {
         .and_then(|opened| opened.take(CREDENTIAL_FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
         .with_context(named)?;
     if u64::try_from(bytes.len()).is_ok_and(|length| length > CREDENTIAL_FILE_BYTES_MAX) {
-        bail!("{} has more than {CREDENTIAL_FILE_BYTES_MAX} bytes, which no token or certificate has", file.display());
+        bail!(
+            "{} has more than {CREDENTIAL_FILE_BYTES_MAX} bytes, which no token or certificate has",
+            file.display()
+        );
     }
     Ok(bytes)
 }

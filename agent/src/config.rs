@@ -69,9 +69,8 @@ impl Config {
         };
         let data_dir = match arguments.data_dir.clone().or(file.data_dir) {
             Some(folder) => folder,
-            None => default_data_dir(|name| std::env::var_os(name).map(PathBuf::from)).context(
-                "neither XDG_DATA_HOME nor HOME is an absolute path; say where the database goes with --data-dir",
-            )?,
+            None => default_data_dir(|name| std::env::var_os(name).map(PathBuf::from))
+                .context("neither XDG_DATA_HOME nor HOME is an absolute path; say where the database goes with --data-dir")?,
         };
         let warehouse = match arguments.warehouse.clone().or(file.warehouse) {
             Some(warehouse) => warehouse,

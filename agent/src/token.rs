@@ -90,7 +90,11 @@ fn list(arguments: &ClientArguments) -> anyhow::Result<()> {
         let (mut tokens, mut page_token) = (Vec::new(), String::new());
         for _ in 0..CLIENT_LIST_PAGES_MAX {
             let request = v1::ListTokensRequest { page_size: 0, page_token };
-            let page = client.list_tokens(request).await.map_err(|status| client::refused(&status))?.into_inner();
+            let page = client
+                .list_tokens(request)
+                .await
+                .map_err(|status| client::refused(&status))?
+                .into_inner();
             tokens.extend(page.tokens);
             page_token = page.next_page_token;
             if page_token.is_empty() {

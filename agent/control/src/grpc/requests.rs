@@ -45,7 +45,14 @@ pub(super) fn wait(duration: Option<prost_types::Duration>) -> Result<Option<Dur
 
 /// A lifetime; `None` where the caller leaves it to the agent.
 pub(super) fn lifetime(duration: Option<prost_types::Duration>) -> Result<Option<Duration>, ServiceError> {
-    let negative = |_| ServiceError::invalid("lifetime", "a negative duration", "the duration is negative", "use a duration such as 90 days");
+    let negative = |_| {
+        ServiceError::invalid(
+            "lifetime",
+            "a negative duration",
+            "the duration is negative",
+            "use a duration such as 90 days",
+        )
+    };
     duration.map(Duration::try_from).transpose().map_err(negative)
 }
 

@@ -40,7 +40,10 @@ impl v1::token_service_server::TokenService for TokensOverGrpc {
         let context = context(&request);
         serve(Call::ListTokens, &context, async {
             let request = request.into_inner();
-            let page = self.0.list(&context, &requests::page(request.page_size, request.page_token)).await?;
+            let page = self
+                .0
+                .list(&context, &requests::page(request.page_size, request.page_token))
+                .await?;
             Ok(v1::ListTokensResponse {
                 tokens: page.items.into_iter().map(token).collect(),
                 next_page_token: page.next_page_token,

@@ -32,7 +32,11 @@ impl TokenService {
         principal: &str,
         lifetime: Option<Duration>,
     ) -> Result<(TokenRecord, TokenText), ServiceError> {
-        let principal = if principal.is_empty() { context.principal.name() } else { principal };
+        let principal = if principal.is_empty() {
+            context.principal.name()
+        } else {
+            principal
+        };
         let securable = Securable::Tokens(principal);
         self.services.authorizer.authorize(context, Action::Create, securable).await?;
         check_name(principal)

@@ -49,13 +49,7 @@ impl Directory {
     }
 
     /// Remembers the groups that an identity provider named, if they are others than before.
-    pub async fn remember(
-        &self,
-        store: &Arc<dyn Store>,
-        name: &str,
-        groups: &BTreeSet<String>,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
+    pub async fn remember(&self, store: &Arc<dyn Store>, name: &str, groups: &BTreeSet<String>, now_ms: i64) -> Result<(), StoreError> {
         let found = documents::get::<PrincipalRecord>(store, name).await?;
         let generation = found.as_ref().map(|found| found.generation);
         if found.is_some_and(|found| found.groups == *groups) || (generation.is_none() && groups.is_empty()) {
@@ -108,7 +102,13 @@ mod tests {
     #[test]
     fn nobody_comes_from_outside_under_a_name_of_the_agent_itself() {
         let directory = Directory::default();
-        for (name, is_taken) in [("admin", false), ("local-admin", false), ("", false), ("a\nb", false), ("ada@example.com", true)] {
+        for (name, is_taken) in [
+            ("admin", false),
+            ("local-admin", false),
+            ("", false),
+            ("a\nb", false),
+            ("ada@example.com", true),
+        ] {
             assert_eq!(directory.foreign_principal(name, set(&[])).is_ok(), is_taken, "{name:?}");
         }
     }

@@ -117,7 +117,10 @@ async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted
     let last_use = async || scene.store.token(text.id()).await.unwrap().unwrap().last_use_time_ms;
     assert_eq!(last_use().await, None);
     let principal = authenticator.authenticate(&shown).await.unwrap();
-    assert_eq!(principal.groups().iter().map(String::as_str).collect::<Vec<_>>(), ["payments", "sre"]);
+    assert_eq!(
+        principal.groups().iter().map(String::as_str).collect::<Vec<_>>(),
+        ["payments", "sre"]
+    );
     let first = last_use().await;
     assert!(first.is_some());
     authenticator.authenticate(&shown).await.unwrap();

@@ -15,7 +15,9 @@ async fn admin_token(agent: &Agent) -> String {
 fn with<T>(token: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
     if !token.is_empty() {
-        request.metadata_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
+        request
+            .metadata_mut()
+            .insert("authorization", format!("Bearer {token}").parse().unwrap());
     }
     request
 }

@@ -59,9 +59,11 @@ impl TokenStore for SqliteStore {
 /// Those that have expired make room: nobody can use them, and their number has no bound otherwise.
 fn insert(transaction: &Transaction<'_>, token: &TokenRecord, now_ms: i64) -> Result<InsertedToken, WorkError> {
     transaction.execute("DELETE FROM tokens WHERE expire_time_ms <= ?1", params![now_ms])?;
-    let count: usize = transaction.query_row("SELECT count(*) FROM tokens WHERE principal = ?1", params![token.principal], |row| {
-        row.get(0)
-    })?;
+    let count: usize = transaction.query_row(
+        "SELECT count(*) FROM tokens WHERE principal = ?1",
+        params![token.principal],
+        |row| row.get(0),
+    )?;
     if count >= TOKENS_PER_PRINCIPAL_MAX {
         return Ok(InsertedToken::TooMany);
     }
@@ -81,7 +83,11 @@ fn insert(transaction: &Transaction<'_>, token: &TokenRecord, now_ms: i64) -> Re
             payload::encode("token", &token.id, &making)?
         ],
     )?;
-    Ok(if inserted > 0 { InsertedToken::Inserted } else { InsertedToken::IdTaken })
+    Ok(if inserted > 0 {
+        InsertedToken::Inserted
+    } else {
+        InsertedToken::IdTaken
+    })
 }
 
 fn by_id(transaction: &Transaction<'_>, id: &str) -> Result<Option<TokenRecord>, WorkError> {
@@ -92,12 +98,7 @@ fn by_id(transaction: &Transaction<'_>, id: &str) -> Result<Option<TokenRecord>,
     found.transpose()
 }
 
-fn list(
-    transaction: &Transaction<'_>,
-    principal: Option<&str>,
-    after: Option<&str>,
-    limit: usize,
-) -> Result<Vec<TokenRecord>, WorkError> {
+fn list(transaction: &Transaction<'_>, principal: Option<&str>, after: Option<&str>, limit: usize) -> Result<Vec<TokenRecord>, WorkError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut prepared = transaction.prepare(&format!(
         "SELECT {COLUMNS} FROM tokens WHERE (?1 IS NULL OR principal = ?1) AND id > ?2 ORDER BY id LIMIT ?3"
