@@ -85,3 +85,13 @@ pub(crate) const TOKEN_BYTES_MAX: usize = 8 * 1024;
 
 /// Most conditions of a stream that one diagnostic repeats.
 pub(crate) const CONDITIONS_SHOWN_MAX: usize = 10;
+
+/// How long an answer that many resources share may be used. A refresh of some hundred resources takes less, and what someone
+/// else does meanwhile would be seen by chance only.
+pub(crate) const SHARED_ANSWER_LIFETIME: Duration = Duration::from_secs(10);
+
+/// Items of one page of a list: the most that the agent gives.
+pub(crate) const LIST_PAGE_SIZE: i32 = 1_000;
+
+/// Most pages of one list. More would be an agent that never comes to the end.
+pub(crate) const LIST_PAGES_MAX: u32 = 1_000;

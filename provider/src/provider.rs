@@ -13,10 +13,16 @@ use tfplugin::value::Value;
 
 use crate::config::{self, Settings};
 use crate::data_sources::agent::AgentDataSource;
+use crate::data_sources::connection::ConnectionDataSource;
 use crate::data_sources::stream::StreamDataSource;
 use crate::data_sources::table_columns::TableColumnsDataSource;
 use crate::resources::connection::ConnectionResource;
+use crate::resources::grants::GrantsResource;
+use crate::resources::secret::SecretResource;
+use crate::resources::secret_scope::SecretScopeResource;
+use crate::resources::service_credential::ServiceCredentialResource;
 use crate::resources::stream::StreamResource;
+use crate::resources::volume::VolumeResource;
 use crate::session::Session;
 
 /// The provider of `featurestore_…` resources and data sources.
@@ -41,12 +47,18 @@ impl Provider for FeaturestoreProvider {
         vec![
             Arc::new(StreamResource::new(self.session.clone())),
             Arc::new(ConnectionResource::new(self.session.clone())),
+            Arc::new(ServiceCredentialResource::new(self.session.clone())),
+            Arc::new(SecretScopeResource::new(self.session.clone())),
+            Arc::new(SecretResource::new(self.session.clone())),
+            Arc::new(VolumeResource::new(self.session.clone())),
+            Arc::new(GrantsResource::new(self.session.clone())),
         ]
     }
 
     fn data_sources(&self) -> Vec<Arc<dyn DataSource>> {
         vec![
             Arc::new(StreamDataSource::new(self.session.clone())),
+            Arc::new(ConnectionDataSource::new(self.session.clone())),
             Arc::new(AgentDataSource::new(self.session.clone())),
             Arc::new(TableColumnsDataSource),
         ]

@@ -3,8 +3,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use featurestore_proto::v1;
+
 use crate::client::AgentClient;
 use crate::client::error::AgentError;
+use crate::client::shared::SharedLists;
 
 /// Whether a plan asks the agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +49,14 @@ pub(crate) enum Access {
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
     current: Arc<RwLock<(Access, PlanChecks)>>,
+    lists: Arc<Lists>,
+}
+
+/// Lists that many resources share.
+#[derive(Debug, Default)]
+struct Lists {
+    secrets: SharedLists<v1::SecretMetadata>,
+    grants: SharedLists<v1::SecurableGrants>,
 }
 
 impl Session {
@@ -56,12 +67,15 @@ impl Session {
         };
         Self {
             current: Arc::new(RwLock::new((access, PlanChecks::default()))),
+            lists: Arc::default(),
         }
     }
 
     /// Replaces the configuration for every call from now on.
     pub(crate) fn configure(&self, access: Access, plan_checks: PlanChecks) {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = (access, plan_checks);
+        self.lists.secrets.forget_all();
+        self.lists.grants.forget_all();
     }
 
     /// The agent, if the configuration says which.
@@ -77,5 +91,15 @@ impl Session {
     /// Whether a plan asks the agent.
     pub(crate) fn plan_checks(&self) -> PlanChecks {
         self.current.read().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    /// The secrets of each scope.
+    pub(crate) fn secrets(&self) -> &SharedLists<v1::SecretMetadata> {
+        &self.lists.secrets
+    }
+
+    /// The grants on each type of securable.
+    pub(crate) fn grants(&self) -> &SharedLists<v1::SecurableGrants> {
+        &self.lists.grants
     }
 }

@@ -38,7 +38,7 @@ impl StreamRecord {
 }
 
 /// A call that only asks.
-const fn question(name: &'static str) -> Call {
+pub(super) const fn question(name: &'static str) -> Call {
     Call {
         name,
         wait: Duration::ZERO,
@@ -48,7 +48,7 @@ const fn question(name: &'static str) -> Call {
 }
 
 /// A call that changes something and is answered at once.
-const fn action(name: &'static str, aborted_is_transient: bool) -> Call {
+pub(super) const fn action(name: &'static str, aborted_is_transient: bool) -> Call {
     Call {
         name,
         wait: Duration::ZERO,
@@ -169,7 +169,7 @@ impl AgentClient {
         let reply = self.call(call, request, stop, |channel, request| async move {
             connections(channel).get_connection(request).await
         });
-        whole(call.name, reply.await?.connection)
+        whole(call.name, "connection", reply.await?.connection)
     }
 
     /// What the agent would say to a connection.
@@ -198,7 +198,7 @@ impl AgentClient {
         let reply = self.call(call, request, stop, |channel, request| async move {
             connections(channel).create_connection(request).await
         });
-        whole(call.name, reply.await?.connection)
+        whole(call.name, "connection", reply.await?.connection)
     }
 
     /// Changes a connection's options.
@@ -211,7 +211,7 @@ impl AgentClient {
         let reply = self.call(call, request, stop, |channel, request| async move {
             connections(channel).update_connection(request).await
         });
-        whole(call.name, reply.await?.connection)
+        whole(call.name, "connection", reply.await?.connection)
     }
 
     /// Deletes a connection that no stream uses; another one that has taken its name is not found.
@@ -240,6 +240,7 @@ impl AgentClient {
     }
 }
 
-fn whole<T>(call: &'static str, part: Option<T>) -> Result<T, AgentError> {
-    part.ok_or(AgentError::Incomplete { call, part: "connection" })
+/// A part that every answer of that call has.
+pub(super) fn whole<T>(call: &'static str, part: &'static str, found: Option<T>) -> Result<T, AgentError> {
+    found.ok_or(AgentError::Incomplete { call, part })
 }

@@ -75,6 +75,17 @@ impl AgentError {
         }
     }
 
+    /// A refusal that follows from an answer, where the agent itself refused nothing.
+    pub(crate) fn refused_here(call: &'static str, code: Code, message: impl Into<String>) -> Self {
+        Self::Refused {
+            call,
+            code,
+            message: message.into(),
+            detail: Box::default(),
+            may_have_arrived: false,
+        }
+    }
+
     /// True if nobody answered, so that nothing is known about what was asked.
     pub(crate) fn is_silence(&self) -> bool {
         match self {

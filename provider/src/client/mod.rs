@@ -1,11 +1,13 @@
 //! The one way to the agent: a channel that connects when first used, a token, deadlines, bounded retries, the stop
-//! signal. What calls there are is in `calls`; what a failure means to a user is in `diagnostics`.
+//! signal. What calls there are is in `calls` and `governance`; what a failure means to a user is in `diagnostics`.
 
 pub(crate) mod calls;
 pub(crate) mod consult;
 pub(crate) mod diagnostics;
 pub(crate) mod error;
+mod governance;
 pub(crate) mod retry;
+pub(crate) mod shared;
 
 use std::future::Future;
 use std::time::Duration;

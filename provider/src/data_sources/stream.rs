@@ -5,14 +5,14 @@ use async_trait::async_trait;
 use tfplugin::call::CallContext;
 use tfplugin::data_source::{DataRead, DataSource};
 use tfplugin::diagnostic::Diagnostics;
-use tfplugin::schema::attribute::{Attribute, AttributeType};
-use tfplugin::schema::{Attributes, Schema};
+use tfplugin::schema::Schema;
+use tfplugin::schema::attribute::Attribute;
 use tfplugin::value::Value;
 use tfplugin::value::types::Type;
 
-use super::stream_status;
+use super::{as_computed, stream_status};
 use crate::client::diagnostics::failure;
-use crate::resources::stream::schema::{COST_SEPARATOR, definition, set_by_agent};
+use crate::resources::stream::schema::{definition, set_by_agent};
 use crate::resources::stream::{TYPE_NAME, answer};
 use crate::session::Session;
 
@@ -43,19 +43,6 @@ fn schema() -> Schema {
         "A stream that exists: its definition, and what it does at the moment.",
         resource.filter(|(attribute, _)| *attribute != "name").chain([name, status]),
     )
-}
-
-/// The same attribute, read only. What a change costs is left out: nothing can be changed here.
-fn as_computed(attribute: Attribute) -> Attribute {
-    let what = attribute.description.split(COST_SEPARATOR).next().unwrap_or_default().to_owned();
-    let attribute_type = match attribute.attribute_type {
-        AttributeType::Nested { nesting, attributes } => {
-            let attributes: Attributes = attributes.into_iter().map(|(name, inner)| (name, as_computed(inner))).collect();
-            AttributeType::Nested { nesting, attributes }
-        }
-        plain => plain,
-    };
-    Attribute::computed(attribute_type, what)
 }
 
 #[async_trait]

@@ -20,8 +20,9 @@ use tfplugin::value::Value;
 use tfplugin::value::types::Type;
 
 use crate::client::diagnostics::violation;
+use crate::resources::COST_SEPARATOR;
 use crate::resources::stream::model::Declaration;
-use crate::resources::stream::schema::{COST_SEPARATOR, direct_schemas};
+use crate::resources::stream::schema::direct_schemas;
 
 const SOURCES: [&str; 2] = ["kafka", "kinesis"];
 

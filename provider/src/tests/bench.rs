@@ -14,7 +14,9 @@ use super::configs::value;
 use super::fake_agent::{FakeAgent, World};
 use crate::config;
 use crate::provider::FeaturestoreProvider;
-use crate::resources::{connection, stream};
+use crate::resources::connection::Connection;
+use crate::resources::entity::Entity;
+use crate::resources::stream;
 
 /// Longest that a test waits for something that must happen.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -243,29 +245,48 @@ impl Bench {
         read.map(|(state, _)| state).map_err(|said| words(&said))
     }
 
+    /// Validates a configuration of that type of resource.
+    pub(crate) async fn validate_one(&self, type_name: &str, config: &Json) -> Said {
+        Said(self.core.validate(type_name, value(&schema_of(type_name), config)).await)
+    }
+
+    /// Plans that type of resource.
+    pub(crate) async fn plan_one(&self, type_name: &str, prior: Option<&Stored>, config: &Json) -> Plan {
+        let config = value(&schema_of(type_name), config);
+        Plan::of(self.core.plan(type_name, prior, Some(config)).await)
+    }
+
+    /// Plans and applies that type of resource, and nobody complains.
+    pub(crate) async fn applied_one(&self, type_name: &str, prior: Option<&Stored>, config: &Json) -> Stored {
+        sound(self.apply_planned(self.plan_one(type_name, prior, config).await).await)
+    }
+
+    /// Imports that type of resource; an error in words.
+    pub(crate) async fn import_one(&self, type_name: &str, id: &str) -> Result<Stored, String> {
+        self.core.import(type_name, id).await.map_err(|said| words(&said))
+    }
+
     pub(crate) async fn validate_connection(&self, config: &Json) -> Said {
-        Said(
-            self.core
-                .validate(connection::TYPE_NAME, value(&connection::schema::schema(), config))
-                .await,
-        )
+        self.validate_one(Connection::TYPE_NAME, config).await
     }
 
     pub(crate) async fn plan_connection(&self, prior: Option<&Stored>, config: &Json) -> Plan {
-        Plan::of(
-            self.core
-                .plan(connection::TYPE_NAME, prior, Some(value(&connection::schema::schema(), config)))
-                .await,
-        )
+        self.plan_one(Connection::TYPE_NAME, prior, config).await
     }
 
     pub(crate) async fn applied_connection(&self, prior: Option<&Stored>, config: &Json) -> Stored {
-        sound(self.apply_planned(self.plan_connection(prior, config).await).await)
+        self.applied_one(Connection::TYPE_NAME, prior, config).await
     }
 
     pub(crate) async fn import_connection(&self, id: &str) -> Result<Stored, String> {
-        self.core.import(connection::TYPE_NAME, id).await.map_err(|said| words(&said))
+        self.import_one(Connection::TYPE_NAME, id).await
     }
+}
+
+fn schema_of(type_name: &str) -> Schema {
+    let resources = FeaturestoreProvider::new().resources();
+    let resource = resources.iter().find(|it| it.type_name() == type_name);
+    resource.expect("a type of resource").schema()
 }
 
 fn stream_schema() -> Schema {

@@ -4,7 +4,7 @@ use serde_json::json;
 use tfplugin::value::Value;
 
 use super::bench::Bench;
-use super::configs::kafka_stream;
+use super::configs::{connection, kafka_stream};
 
 #[tokio::test]
 async fn a_stream_is_read_with_its_status() {
@@ -38,6 +38,28 @@ async fn a_stream_that_is_not_there_is_an_error() {
         .await
         .expect_err("nothing there");
     assert!(refused.contains("Not Found"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_connection_is_read_without_its_secrets() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_connection(None, &connection()).await;
+    let read = bench.read_data("featurestore_connection", &json!({ "name": "kafka" })).await;
+    let read = read.expect("it is there");
+    for path in [
+        "id",
+        "name",
+        "comment",
+        "kafka.bootstrap_servers",
+        "kafka.security_protocol",
+        "kinesis",
+    ] {
+        assert_eq!(read.dig(path), stored.state.dig(path), "{path}");
+    }
+    let kafka = read.get("kafka").entries().expect("an object");
+    assert!(kafka.keys().all(|option| !option.ends_with("_wo")), "{kafka:?}");
+    let refused = bench.read_data("featurestore_connection", &json!({ "name": "none" })).await;
+    assert!(refused.expect_err("nothing there").contains("Not Found"));
 }
 
 #[tokio::test]

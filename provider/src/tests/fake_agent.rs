@@ -3,6 +3,7 @@
 //! lose an answer after acting, to lag behind, or to need some looks before a stream is ready.
 
 mod connections;
+mod governance;
 mod shuffle;
 mod streams;
 
@@ -12,7 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use featurestore_proto::v1;
 use featurestore_proto::v1::agent_service_server::{AgentService, AgentServiceServer};
 use featurestore_proto::v1::connection_service_server::ConnectionServiceServer;
+use featurestore_proto::v1::credential_service_server::CredentialServiceServer;
+use featurestore_proto::v1::grant_service_server::GrantServiceServer;
+use featurestore_proto::v1::secret_service_server::SecretServiceServer;
 use featurestore_proto::v1::stream_service_server::StreamServiceServer;
+use featurestore_proto::v1::volume_service_server::VolumeServiceServer;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 use tonic::{Code, Request, Response, Status};
@@ -49,6 +54,10 @@ pub(crate) struct Kept {
 pub(crate) struct World {
     pub(crate) streams: BTreeMap<String, Kept>,
     pub(crate) connections: BTreeMap<String, v1::Connection>,
+    /// Credentials, secrets, volumes, grants.
+    pub(crate) governance: governance::Governance,
+    /// Request ids of creates, by the name of what was made.
+    pub(crate) request_ids: BTreeMap<String, String>,
     /// Faults to come, by RPC name.
     pub(crate) faults: BTreeMap<&'static str, VecDeque<Fault>>,
     /// Every call that arrived, in order.
@@ -197,6 +206,10 @@ impl FakeAgent {
         let router = Server::builder()
             .add_service(StreamServiceServer::new(services.clone()))
             .add_service(ConnectionServiceServer::new(services.clone()))
+            .add_service(CredentialServiceServer::new(services.clone()))
+            .add_service(SecretServiceServer::new(services.clone()))
+            .add_service(VolumeServiceServer::new(services.clone()))
+            .add_service(GrantServiceServer::new(services.clone()))
             .add_service(AgentServiceServer::new(services));
         let (leave, left) = tokio::sync::oneshot::channel::<()>();
         let until_left = async move {

@@ -1,109 +1,96 @@
-//! `featurestore_connection`: the resource, its calls in one file each.
+//! `featurestore_connection`: a named way to a source. Its secret values go from the configuration to the agent and are nowhere
+//! else; that someone else has written one shows by the agent's random revision.
 
-mod create;
-mod delete;
-mod import;
-mod model;
+pub(crate) mod model;
 mod plan;
-mod read;
 pub(crate) mod schema;
 mod update;
 mod validate;
 
 use async_trait::async_trait;
 use featurestore_proto::v1;
+use stream_spec::name::ConnectionName;
+use stream_spec::violation::Violation;
 use tfplugin::call::CallContext;
-use tfplugin::diagnostic::Diagnostics;
-use tfplugin::private::Private;
-use tfplugin::resource::{
-    Applied, CreateRequest, DeleteRequest, Found, Plan, PlanRequest, ReadOutcome, ReadRequest, Resource, UpdateRequest,
-};
+use tfplugin::resource::{CreateRequest, Plan, PlanRequest};
 use tfplugin::schema::Schema;
 use tfplugin::value::Value;
 
-use crate::client::diagnostics::failure;
+use super::entity::{Agent, Change, Deletion, Entity, EntityResource, Facts};
+use super::{parse_with, text_of};
 use crate::client::error::AgentError;
-use crate::session::Session;
-
-/// The type's name in configurations.
-pub(crate) const TYPE_NAME: &str = "featurestore_connection";
-
-/// Note in private state: the version of the connection that a change is planned on.
-const GENERATION: &str = "generation";
+use model::{Declaration, SECRETS, add_secrets};
 
 /// The resource.
-pub(crate) struct ConnectionResource {
-    session: Session,
-    schema: Schema,
-}
+pub(crate) type ConnectionResource = EntityResource<Connection>;
 
-impl ConnectionResource {
-    /// The resource of one provider.
-    pub(crate) fn new(session: Session) -> Self {
-        Self {
-            session,
-            schema: schema::schema(),
+/// A connection.
+pub(crate) struct Connection;
+
+#[async_trait]
+impl Entity for Connection {
+    type Record = v1::Connection;
+
+    const TYPE_NAME: &'static str = "featurestore_connection";
+    const NOUN: &'static str = "connection";
+    const IMPORT_ID: &'static str = "the connection's name";
+    const REVISION: Option<&'static str> = Some("secrets_revision");
+
+    fn schema() -> Schema {
+        schema::schema()
+    }
+
+    fn key(value: &Value) -> String {
+        text_of(value, "name")
+    }
+
+    fn check_key(key: &str) -> Result<(), String> {
+        parse_with(ConnectionName::parse, key)
+    }
+
+    fn violations(config: &Value) -> Vec<Violation> {
+        validate::configuration(config)
+    }
+
+    fn state(record: &v1::Connection, own: &Value) -> Value {
+        model::state_of(record, own)
+    }
+
+    fn facts(record: &v1::Connection) -> Facts {
+        Facts {
+            id: record.uid.clone(),
+            generation: record.generation,
+            revision: record.secrets_revision.clone(),
         }
     }
 
-    /// A failed call as diagnostics.
-    fn failed(&self, error: &AgentError, doing: &str) -> Diagnostics {
-        failure(error, doing, &self.schema)
-    }
-}
-
-#[async_trait]
-impl Resource for ConnectionResource {
-    fn type_name(&self) -> &'static str {
-        TYPE_NAME
+    fn has_secrets(config: &Value) -> bool {
+        SECRETS.iter().any(|secret| !config.dig(secret.value).is_null())
     }
 
-    fn schema(&self) -> Schema {
-        self.schema.clone()
+    async fn get(agent: &Agent<'_>, key: &str) -> Result<v1::Connection, AgentError> {
+        agent.client.get_connection(key, agent.stop).await
     }
 
-    async fn validate(&self, config: &Value, _context: &CallContext) -> Diagnostics {
-        validate::configuration(config, &self.schema)
+    async fn create(agent: &Agent<'_>, request: &CreateRequest<'_>) -> Result<v1::Connection, AgentError> {
+        let mut connection = Declaration::read(request.planned).connection;
+        add_secrets(&mut connection, request.config);
+        let message = v1::CreateConnectionRequest {
+            connection: Some(connection),
+            request_id: uuid::Uuid::new_v4().to_string(),
+        };
+        agent.client.create_connection(message, agent.stop).await
     }
 
-    async fn modify_plan(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
-        self.plan_connection(request, plan, context).await;
+    async fn update(agent: &Agent<'_>, change: &Change<'_>) -> Result<v1::Connection, AgentError> {
+        update::update(agent, change).await
     }
 
-    async fn create(&self, request: CreateRequest<'_>, context: &CallContext) -> Applied {
-        self.create_connection(&request, context).await
+    async fn delete(agent: &Agent<'_>, deletion: &Deletion<'_>) -> Result<(), AgentError> {
+        agent.client.delete_connection(deletion.key, deletion.id, agent.stop).await
     }
 
-    async fn read(&self, request: ReadRequest<'_>, context: &CallContext) -> Result<ReadOutcome, Diagnostics> {
-        self.read_connection(&request, context).await
+    async fn plan(resource: &ConnectionResource, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
+        resource.plan_connection(request, plan, context).await;
     }
-
-    async fn update(&self, request: UpdateRequest<'_>, context: &CallContext) -> Applied {
-        self.update_connection(&request, context).await
-    }
-
-    async fn delete(&self, request: DeleteRequest<'_>, context: &CallContext) -> Diagnostics {
-        self.delete_connection(&request, context).await
-    }
-
-    async fn import(&self, id: &str, context: &CallContext) -> Result<Found, Diagnostics> {
-        self.import_connection(id, context).await
-    }
-}
-
-/// Notes which version a later change will be planned on.
-fn notes_of(connection: &v1::Connection) -> Private {
-    let mut private = Private::default();
-    private.set(GENERATION, connection.generation);
-    private
-}
-
-/// The name in a state or plan.
-fn name_of(value: &Value) -> &str {
-    value.get("name").as_str().unwrap_or_default()
-}
-
-/// The uid in a state: which life of the name it is.
-fn uid_of(state: &Value) -> &str {
-    state.get("id").as_str().unwrap_or_default()
 }

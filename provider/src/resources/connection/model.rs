@@ -9,6 +9,39 @@ use crate::resources::stream::answer::{secret_ref, text_or_null};
 /// Stands in for an unknown address: sound, and nobody's.
 const UNKNOWN_SERVERS: &str = "unknown:9092";
 
+/// A secret value of a connection.
+pub(crate) struct SecretOption {
+    /// The write-only attribute.
+    pub(crate) value: &'static str,
+    /// The attribute that refers to a secret in a scope instead.
+    pub(crate) reference: &'static str,
+    /// The agent's option that both set.
+    pub(crate) option: &'static str,
+    /// The attributes that say where it is sent, and how well protected.
+    pub(crate) goes_by: &'static [&'static str],
+}
+
+/// All secret values of a connection.
+pub(crate) const SECRETS: [SecretOption; 2] = [
+    SecretOption {
+        value: "kafka.password_wo",
+        reference: "kafka.password_secret",
+        option: "kafka.password",
+        goes_by: &[
+            "kafka.bootstrap_servers",
+            "kafka.security_protocol",
+            "kafka.sasl_mechanism",
+            "kafka.ca_pem",
+        ],
+    },
+    SecretOption {
+        value: "kafka.schema_registry_api_secret_wo",
+        reference: "kafka.schema_registry_api_secret_secret",
+        option: "kafka.schema_registry_api_secret",
+        goes_by: &["kafka.schema_registry_url", "kafka.ca_pem"],
+    },
+];
+
 /// A connection as a value declares it, without secret values.
 pub(super) struct Declaration {
     /// The message.
@@ -129,19 +162,25 @@ pub(super) fn add_secrets(connection: &mut v1::Connection, config: &Value) {
 
 /// The agent's connection as state. `own` has what only Terraform knows.
 pub(super) fn state_of(connection: &v1::Connection, own: &Value) -> Value {
+    let own = [("secrets_wo_version", own.get("secrets_wo_version").clone())];
+    Value::object(attributes(connection).into_iter().chain(own))
+}
+
+/// All that the resource has from the agent.
+pub(crate) fn attributes(connection: &v1::Connection) -> Vec<(&'static str, Value)> {
     let (kafka, kinesis) = match &connection.options {
         Some(v1::connection::Options::Kafka(kafka)) => (kafka_value(kafka), Value::Null),
         Some(v1::connection::Options::Kinesis(kinesis)) => (Value::Null, kinesis_value(kinesis)),
         None => (Value::Null, Value::Null),
     };
-    Value::object([
+    vec![
         ("id", text_or_null(&connection.uid)),
         ("name", Value::string(&connection.name)),
         ("comment", optional(&connection.comment)),
         ("kafka", kafka),
         ("kinesis", kinesis),
-        ("secrets_wo_version", own.get("secrets_wo_version").clone()),
-    ])
+        ("secrets_revision", text_or_null(&connection.secrets_revision)),
+    ]
 }
 
 fn optional(text: &Option<String>) -> Value {

@@ -8,14 +8,11 @@ use tfplugin::resource::{Plan, PlanKind, PlanRequest};
 use tfplugin::value::Value;
 
 use super::ConnectionResource;
-use super::model::{Declaration, add_stand_ins_for_secrets};
+use super::model::{Declaration, SECRETS, add_stand_ins_for_secrets};
 use crate::client::consult::{Consulted, consult, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
-
-/// Fields whose value no check sees, so that no other unknown value makes what is said of them unsure.
-const SECRETS: [&str; 2] = ["kafka.password", "kafka.schema_registry_api_secret"];
 
 impl ConnectionResource {
     pub(super) async fn plan_connection(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
@@ -71,7 +68,8 @@ impl ConnectionResource {
             Ok(Consulted::Answer(answer)) => {
                 // What the agent says of a stand-in for an unknown value is judged again during the apply.
                 let sure = |found: Vec<v1::Violation>| -> Vec<v1::Violation> {
-                    let is_secret = |it: &v1::Violation| SECRETS.contains(&it.field.as_str());
+                    // No check sees a secret's value, so no unknown value makes what is said of it unsure.
+                    let is_secret = |it: &v1::Violation| SECRETS.iter().any(|secret| secret.option == it.field);
                     found
                         .into_iter()
                         .filter(|it| is_secret(it) || !declared.is_unsure(&it.field))

@@ -6,24 +6,19 @@ use tfplugin::schema::attribute::{Attribute, AttributeType};
 use tfplugin::value::types::Type;
 
 use crate::resources::stream::schema::secret_ref;
+use crate::resources::{name_attribute, say, uid_attribute};
 
-const REPLACES: &str = "Changing it replaces the connection.";
 const IN_PLACE: &str = "Changes in place: pipelines reconnect with the new value at their exact positions.";
-const WRITE_ONLY: &str = "Write-only: it is in no plan and no state. Sent at create, and again when `secrets_wo_version` changes.";
+const WRITE_ONLY: &str = "Write-only: it is in no plan and no state. Sent at create, when `secrets_wo_version` or where it is sent to changes, and \
+    when someone else has written it.";
 
 /// The resource's schema.
 pub(crate) fn schema() -> Schema {
     Schema::new(
         "A named way to reach a source. Streams refer to it by name.",
         [
-            (
-                "id",
-                Attribute::computed(Type::String, say("The connection's uid.", "Set by the agent.")).computed_keeps_prior(),
-            ),
-            (
-                "name",
-                Attribute::required(Type::String, say("Letters, digits, `_` and `-`.", REPLACES)).replaces(),
-            ),
+            ("id", uid_attribute("connection")),
+            ("name", name_attribute("Letters, digits, `_` and `-`.", "connection")),
             ("comment", optional("What the connection is for.")),
             (
                 "kafka",
@@ -52,6 +47,16 @@ pub(crate) fn schema() -> Schema {
                     say(
                         "Version of the write-only values. Any number will do.",
                         "A new number sends the write-only values again.",
+                    ),
+                ),
+            ),
+            (
+                "secrets_revision",
+                Attribute::computed(
+                    Type::String,
+                    say(
+                        "Random, and new with every write of a secret value by anybody: it says that one changed, never what it is.",
+                        "Set by the agent.",
                     ),
                 ),
             ),
@@ -131,9 +136,4 @@ fn optional(what: &str) -> Attribute {
 
 fn secret(what: &str) -> Attribute {
     Attribute::optional(Type::String, say(what, WRITE_ONLY)).sensitive().write_only()
-}
-
-/// What it is, then what a change costs.
-fn say(what: &str, cost: &str) -> String {
-    format!("{what}\n\n{cost}")
 }

@@ -3,12 +3,9 @@
 use featurestore_proto::convert;
 use stream_spec::validate;
 use stream_spec::violation::Violation;
-use tfplugin::diagnostic::Diagnostics;
-use tfplugin::schema::Schema;
 use tfplugin::value::Value;
 
 use super::model::Declaration;
-use crate::client::diagnostics::violation;
 
 /// A write-only value and the reference that says the same.
 const EITHER: [(&str, &str); 2] = [
@@ -41,7 +38,7 @@ fn secrets_without_use(kafka: &Value) -> Vec<Violation> {
 }
 
 /// All that is wrong with a configuration, each at its attribute.
-pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
+pub(super) fn configuration(config: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     let (kafka, kinesis) = (config.get("kafka"), config.get("kinesis"));
     let nothing = |field: &str, problem: &str, remedy: &str| Violation {
@@ -86,5 +83,5 @@ pub(super) fn configuration(config: &Value, schema: &Schema) -> Diagnostics {
         };
         found.extend(model.into_iter().filter(|it| !declared.is_unsure(&it.field)));
     }
-    found.iter().map(|it| violation(it, schema)).collect()
+    found
 }

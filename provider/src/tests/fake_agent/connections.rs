@@ -17,6 +17,7 @@ impl World {
             && let Some(password) = kafka.password.take()
         {
             self.passwords.insert(connection.name.clone(), password);
+            connection.secrets_revision = format!("revision-{}", self.next());
         }
     }
 }
@@ -81,6 +82,9 @@ impl ConnectionService for Services {
         }
         kept.comment = wanted.comment;
         kept.options = wanted.options;
+        if !wanted.secrets_revision.is_empty() {
+            kept.secrets_revision = wanted.secrets_revision;
+        }
         kept.generation += 1;
         let connection = Some(kept.clone());
         answer(fault, v1::UpdateConnectionResponse { connection })

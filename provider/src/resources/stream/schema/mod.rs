@@ -14,9 +14,7 @@ use self::decoding::schema_config;
 use self::source::{connection_config, source_config};
 use super::equality;
 use crate::duration;
-
-/// Separates what an attribute is from what a change of it costs.
-pub(crate) const COST_SEPARATOR: &str = "\n\n";
+use crate::resources::say;
 
 const REPLACES: &str = "Changing it replaces the stream: its table is deleted and a new one starts as a first one does.";
 const UPDATES: &str = "Changes in place when the new schema is backward compatible; otherwise the plan fails with the offending \
@@ -282,9 +280,4 @@ fn optional_text(what: &str, cost: &str) -> Attribute {
 
 fn by_agent(value_type: Type, what: &str) -> Attribute {
     Attribute::computed(value_type, say(what, SET_BY_AGENT)).computed_keeps_prior()
-}
-
-/// What it is, then what a change costs.
-fn say(what: &str, cost: &str) -> String {
-    format!("{what}{COST_SEPARATOR}{cost}")
 }
