@@ -130,8 +130,13 @@ pub const PATTERN_WORK_MAX: u64 = 5_000_000;
 /// Steps that matching a regular expression may take per UTF-16 unit of the text, so that a long text may be searched.
 pub const PATTERN_WORK_PER_UNIT: u64 = 100;
 
+/// Characters that repetitions with a count may ask for in a pattern for Rust's engine, such as a thousand in `[a-z]{1,1000}`; one with
+/// more is matched step by step. In the worst text the engine is at all of these places at once, 15 ns for each and each byte as
+/// measured: a pattern of a few characters could ask for a hundred thousand.
+pub const PATTERN_COUNTED_MAX: usize = 1_000;
+
 /// Bytes of a text that count as one step of matching where Rust's engine matches it: it goes over them in a step's time. How long it
-/// takes grows with the text alone, whatever is in it.
+/// takes grows with the text alone, times [`PATTERN_COUNTED_MAX`] or the pattern's own length where both are made for it.
 pub const PATTERN_TEXT_BYTES_PER_STEP: usize = 8;
 
 /// Most places to go back to that are kept while matching a regular expression: some 30 MB.

@@ -165,6 +165,30 @@ fn matching_without_end_is_cut_off_and_regular_patterns_never_are() {
 }
 
 #[test]
+fn long_counted_repetitions_are_matched_step_by_step() {
+    for (pattern, fast) in [
+        ("[ab]{1000}", true),
+        ("[ab]{1001}", false),
+        ("(?:ab{1,20}){40}", true),
+        ("(?:ab{1,20}){60}", false),
+        ("(?:ab){2,}[a-z]{1,255}@[a-z]{1,255}", true),
+        ("(?:(?:a{0,100}){0,100}){0,100}", false),
+    ] {
+        let pattern = JavaPattern::parse(pattern).expect("read");
+        let translated = super::translate::written_bytes(&pattern.compiled.pattern);
+        assert_eq!(translated.is_some(), fast, "{}", pattern.text());
+    }
+    let long = JavaPattern::parse("^[ab]{2000}c").expect("read");
+    assert_eq!(long.is_found_in(&format!("{}c", "ab".repeat(1000))), Ok(true));
+    assert_eq!(long.is_found_in(&"ab".repeat(1000)), Ok(false));
+    // A text that Rust's engine would be minutes about.
+    let hopeless = JavaPattern::parse("a[ab]{20000}c").expect("read");
+    let mut work = Work::of(PATTERN_WORK_MAX);
+    assert_eq!(hopeless.find_within(&"ab".repeat(100_000), &mut work), Err(TooMuchWork));
+    assert_eq!(work.left(), 0);
+}
+
+#[test]
 fn many_texts_share_their_work_whatever_comes_of_each() {
     let hopeless = "a".repeat(60);
     let backtracking = JavaPattern::parse("(a|aa)+b\\1").expect("read");

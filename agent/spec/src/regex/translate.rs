@@ -8,7 +8,7 @@ use fancy_regex::{Regex, RegexBuilder};
 
 use super::set::CharSet;
 use super::tree::{Assertion, Greed, Node, One, Pattern};
-use crate::limits::{PATTERN_COMPILED_BYTES_MAX, PATTERN_TRANSLATED_BYTES_MAX};
+use crate::limits::{PATTERN_COMPILED_BYTES_MAX, PATTERN_COUNTED_MAX, PATTERN_TRANSLATED_BYTES_MAX};
 
 /// A translation, and what it asks of a text.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ fn write(pattern: &Pattern, whole: bool) -> Option<Writer> {
     let mut writer = Writer {
         text: String::new(),
         needs: Needs::default(),
+        times: 1,
+        counted: 0,
     };
     if whole {
         writer.text.push_str("\\A(?:");
@@ -88,14 +90,22 @@ const TERMINATORS: [char; 5] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
 struct Writer {
     text: String,
     needs: Needs,
+    /// How often the repetitions around ask for what is written.
+    times: usize,
+    /// Characters that are asked for again by repetitions with a count.
+    counted: usize,
 }
 
 impl Writer {
     /// Writes a node. None if it is not regular, or too long.
     fn node(&mut self, node: &Node, repeated: bool) -> Option<()> {
         match node {
-            Node::Set(set) => self.set(set)?,
+            Node::Set(set) => {
+                self.count(1)?;
+                self.set(set)?;
+            }
             Node::Run(characters) => {
+                self.count(characters.len())?;
                 for one in characters {
                     match one {
                         One::Exactly(code) => self.code(*code),
@@ -129,7 +139,11 @@ impl Writer {
             Node::Repeat { body, times, .. } => {
                 // `(?:)` is not to be repeated there, so what may be empty gets company.
                 self.text.push_str("(?:(?:");
+                let outside = self.times;
+                let most = times.max.unwrap_or(times.min).max(1);
+                self.times = outside.saturating_mul(usize::try_from(most).unwrap_or(usize::MAX));
                 self.node(body, true)?;
+                self.times = outside;
                 self.text.push_str("|[^\\x{0}-\\x{10FFFF}])");
                 match times.max {
                     Some(max) => self.text.push_str(&format!("{{{},{max}}})", times.min)),
@@ -139,6 +153,15 @@ impl Writer {
             Node::BackReference { .. } | Node::Look { .. } | Node::Atomic(_) => return None,
         }
         Some(())
+    }
+
+    /// Counts characters that a repetition asks for. None once there are too many: each may be a place that Rust's engine is at, for each
+    /// character of the text.
+    fn count(&mut self, characters: usize) -> Option<()> {
+        if self.times > 1 {
+            self.counted = self.counted.saturating_add(self.times.saturating_mul(characters));
+        }
+        (self.counted <= PATTERN_COUNTED_MAX).then_some(())
     }
 
     fn assertion(&mut self, assertion: Assertion) {

@@ -113,6 +113,7 @@ fn the_bounds_of_the_guide_are_those_of_the_code() {
             thousands(limits::PATTERN_CHARS_MAX),
             limits::PATTERN_DEPTH_MAX
         ),
+        format!("repetitions of more than {} characters", thousands(limits::PATTERN_COUNTED_MAX)),
         format!("looks back at most {} characters", limits::PATTERN_LOOK_BEHIND_MAX),
         format!(
             "at most {} KiB and {} names and operators",
