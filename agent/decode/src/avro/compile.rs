@@ -10,6 +10,7 @@ use stream_spec::schema::avro::tree::{AvroField, AvroType, Encoding, Logical, Un
 
 use super::node::{DefaultNode, ItemsNode, Node, RecordNode, Skip, Step};
 use super::resolve::{self, Aliases};
+use crate::builders::Literal;
 
 /// The program of a pair, and its records that contain themselves.
 pub(super) fn program(writer: &AvroType, reader: &AvroType) -> (Node, Box<[Skip]>) {
@@ -109,7 +110,7 @@ impl<'s> Compiler<'s> {
             ) if self.aliases.name(name) == known.full => {
                 let texts: HashSet<&String> = expected.iter().collect();
                 let read = |symbol| if texts.contains(symbol) { Some(symbol) } else { default.as_ref() };
-                let text = |symbol: &String| Some(symbol.as_bytes().into());
+                let text = |symbol: &String| Some(Literal::new(symbol));
                 Node::Enum(symbols.iter().map(|symbol| read(symbol).and_then(text)).collect())
             }
             (Encoding::Record { .. }, Encoding::Record { .. }) => {

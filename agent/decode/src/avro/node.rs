@@ -3,6 +3,8 @@
 //! A node says what lies in the bytes; the column that it is run on says what becomes of it, so that `int` into BIGINT needs no node of
 //! its own. The one invariant: a node that ends well has appended exactly one element to its column.
 
+use crate::builders::Literal;
+
 /// What to do with one value.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
@@ -35,7 +37,7 @@ pub(super) enum Node {
     /// Into DECIMAL.
     DecimalOfFixed(usize),
     /// The reader's text for each of the writer's symbols, into STRING; none where the reader has neither it nor a default.
-    Enum(Box<[Option<Box<[u8]>>]>),
+    Enum(Box<[Option<Literal>]>),
     Record(Box<RecordNode>),
     Array(Box<ItemsNode>),
     Map(Box<ItemsNode>),

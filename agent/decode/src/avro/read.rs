@@ -7,7 +7,7 @@ use super::keys::Keys;
 use super::node::{DefaultNode, ItemsNode, Node, RecordNode, Skip, Step};
 use super::scalar;
 use super::wire::Wire;
-use crate::builders::{BytesColumn, Column, ColumnBuilder, ListColumn, MapColumn, StructColumn};
+use crate::builders::{BytesColumn, Column, ColumnBuilder, ListColumn, Literal, MapColumn, StructColumn};
 use crate::limits::{
     AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX, AVRO_REREAD_PER_BYTE_MAX, AVRO_SKIPPED_RECURSION_MAX,
     COLUMN_MADE_UP_BYTES_MAX, MADE_UP_BYTES_PER_CELL, STRUCT_CELLS_PER_MESSAGE_MAX,
@@ -66,13 +66,27 @@ impl<'m> Reader<'m> {
     }
 
     /// Appends the next value.
+    #[inline(never)]
     pub(super) fn value(&mut self, node: &'m Node, column: &mut Column) -> Reading {
-        match (node, column) {
-            (Node::Nullable { null_index, value }, column) => match self.wire.int()? {
-                index if index == *null_index => column.append_null(),
-                0 | 1 => return self.value(value, column),
+        self.value_here(node, column)
+    }
+
+    /// The same without a call, for values of which there are many.
+    #[inline(always)]
+    fn value_here(&mut self, node: &'m Node, column: &mut Column) -> Reading {
+        let node = match node {
+            Node::Nullable { null_index, value } => match self.wire.int()? {
+                index if index == *null_index => {
+                    column.append_null();
+                    return Ok(());
+                }
+                0 | 1 => value,
                 _ => return Err(Malformed),
             },
+            node => node,
+        };
+        match (node, column) {
+            (Node::Nullable { .. } | Node::Union(_) | Node::Member { .. }, column) => return self.branch(node, column),
             (Node::Bytes, Column::String(column) | Column::Binary(column)) => return self.bytes(column),
             (Node::Int, column) => return self.int(column),
             (Node::Long, column) => return self.long(column),
@@ -107,18 +121,28 @@ impl<'m> Reader<'m> {
                 let unscaled = scalar::decimal(self.wire.take(*size)?, *precision);
                 column.append(self.converted(unscaled)?);
             }
-            (Node::Union(branches), column) => {
-                let index = usize::try_from(self.wire.int()?).map_err(|_| Malformed)?;
-                return self.value(branches.get(index).ok_or(Malformed)?, column);
-            }
-            (Node::Member { field, value }, Column::Struct(column)) => {
-                self.value(value, column.child(*field).ok_or(WrongKind)?)?;
-                column.complete_row();
-            }
             (Node::Null, column) => column.append_null(),
             _ => return Err(WrongKind),
         }
         Ok(())
+    }
+
+    /// What another node stands behind.
+    #[inline(never)]
+    fn branch(&mut self, node: &'m Node, column: &mut Column) -> Reading {
+        match (node, column) {
+            (Node::Union(branches), column) => {
+                let index = usize::try_from(self.wire.int()?).map_err(|_| Malformed)?;
+                self.value(branches.get(index).ok_or(Malformed)?, column)
+            }
+            (Node::Member { field, value }, Column::Struct(column)) => {
+                self.value(value, column.child(*field).ok_or(WrongKind)?)?;
+                column.complete_row();
+                Ok(())
+            }
+            (node @ Node::Nullable { .. }, column) => self.value(node, column),
+            _ => Err(WrongKind),
+        }
     }
 
     /// A value that was converted from what the bytes say, or the reason why it cannot be, which counts unless it may be superseded.
@@ -160,24 +184,24 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn bytes(&mut self, column: &mut BytesColumn) -> Reading {
-        let value = self.wire.sized()?;
+        let (ahead, len) = self.wire.sized_ahead()?;
         if self.is_default && column.tail().len() > COLUMN_MADE_UP_BYTES_MAX {
             return Err(BeyondLimit);
         }
-        column.append(value);
+        column.append_ahead(ahead, len);
         Ok(())
     }
 
-    fn symbol(&mut self, symbols: &'m [Option<Box<[u8]>>], column: &mut BytesColumn) -> Reading {
+    fn symbol(&mut self, symbols: &'m [Option<Literal>], column: &mut BytesColumn) -> Reading {
         let index = usize::try_from(self.wire.int()?).map_err(|_| Malformed)?;
         let symbol = symbols.get(index).ok_or(Malformed)?.as_ref().ok_or(WrongKind)?;
-        self.make_up(symbol.len())?;
+        self.make_up(symbol.text().len())?;
         if column.tail().len() > COLUMN_MADE_UP_BYTES_MAX {
             return Err(BeyondLimit);
         }
-        column.append(symbol);
+        column.append_literal(symbol);
         Ok(())
     }
 
@@ -188,10 +212,11 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
+    #[inline(never)]
     fn record(&mut self, record: &'m RecordNode, column: &mut StructColumn) -> Reading {
         for step in &record.steps {
             match step {
-                Step::Column(index, node) => self.value(node, column.child(*index).ok_or(WrongKind)?)?,
+                Step::Column(index, node) => self.value_here(node, column.child(*index).ok_or(WrongKind)?)?,
                 Step::Skip(skip) => self.skip(skip, 0)?,
                 Step::Default(index, default) => self.default(default, column.child(*index).ok_or(WrongKind)?)?,
             }
@@ -211,6 +236,7 @@ impl<'m> Reader<'m> {
         read
     }
 
+    #[inline(never)]
     fn array(&mut self, items: &'m ItemsNode, column: &mut ListColumn) -> Reading {
         let mut before = 0;
         loop {
@@ -223,7 +249,7 @@ impl<'m> Reader<'m> {
                 return Err(BeyondLimit);
             }
             for _ in 0..count {
-                self.value(&items.value, column.elements())?;
+                self.value_here(&items.value, column.elements())?;
             }
         }
         column.commit();
@@ -261,6 +287,7 @@ impl<'m> Reader<'m> {
         Ok(())
     }
 
+    #[inline(never)]
     fn map(&mut self, items: &'m ItemsNode, column: &mut MapColumn) -> Reading {
         let begin = self.wire;
         let first = self.keys.open();

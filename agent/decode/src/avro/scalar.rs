@@ -5,6 +5,18 @@ use crate::report::MisfitReason::{self, Malformed, OutOfRange};
 /// Digits up to which Spark keeps a decimal in 64 bits.
 const LONG_DIGITS_MAX: u8 = 18;
 
+/// By their exponents, as far as a decimal has digits.
+const POWERS_OF_TEN: [u128; 39] = {
+    let mut powers = [1; 39];
+    let (mut rest, mut power): (&mut [u128], u128) = (&mut powers, 1);
+    while let [first, others @ ..] = rest {
+        *first = power;
+        power = power.wrapping_mul(10);
+        rest = others;
+    }
+    powers
+};
+
 /// The unscaled value of a decimal: a big-endian two's complement number of any length.
 ///
 /// As Spark has it, up to 18 digits only the low 64 bits of a longer number count; beyond that it is checked as it is.
@@ -18,8 +30,8 @@ pub(super) fn decimal(bytes: &[u8], precision: u8) -> Result<i128, MisfitReason>
         let fits = bytes.iter().take(above).all(|byte| byte.cast_signed() == sign) && (number < 0) == (sign < 0);
         fits.then_some(number).ok_or(OutOfRange)?
     };
-    let limit = 10_u128.checked_pow(precision.into()).ok_or(OutOfRange)?;
-    if unscaled.unsigned_abs() < limit {
+    let limit = POWERS_OF_TEN.get(usize::from(precision)).ok_or(OutOfRange)?;
+    if unscaled.unsigned_abs() < *limit {
         Ok(unscaled)
     } else {
         Err(OutOfRange)

@@ -24,7 +24,7 @@ impl<'a> Wire<'a> {
     }
 
     /// The next `count` bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], MisfitReason> {
         let (taken, rest) = self.rest.split_at_checked(count).ok_or(Malformed)?;
         self.rest = rest;
@@ -32,7 +32,7 @@ impl<'a> Wire<'a> {
     }
 
     /// A value of so many bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], MisfitReason> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or(Malformed)?;
         self.rest = rest;
@@ -46,8 +46,17 @@ impl<'a> Wire<'a> {
         self.take(usize::try_from(len).map_err(|_| Malformed)?)
     }
 
+    /// A length, and the bytes from there on, which are more than that where others follow.
+    #[inline(always)]
+    pub(super) fn sized_ahead(&mut self) -> Result<(&'a [u8], usize), MisfitReason> {
+        let len = usize::try_from(self.long()?).map_err(|_| Malformed)?;
+        let ahead = self.rest;
+        self.rest = ahead.get(len..).ok_or(Malformed)?;
+        Ok((ahead, len))
+    }
+
     /// An int. Of a fifth byte only the bits that an int has room for count.
-    #[inline]
+    #[inline(always)]
     pub(super) fn int(&mut self) -> Result<i32, MisfitReason> {
         // Cut to 32 bits before the sign is taken from the lowest one.
         let zigzag = self.varint::<5>()? as u32;
@@ -55,24 +64,28 @@ impl<'a> Wire<'a> {
     }
 
     /// A long. Of a tenth byte only one bit counts.
-    #[inline]
+    #[inline(always)]
     pub(super) fn long(&mut self) -> Result<i64, MisfitReason> {
         let zigzag = self.varint::<10>()?;
         Ok((zigzag >> 1).cast_signed() ^ -((zigzag & 1).cast_signed()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn varint<const BYTES_MAX: usize>(&mut self) -> Result<u64, MisfitReason> {
-        if let Some((first, rest)) = self.rest.split_first()
-            && *first < 0x80
-        {
-            self.rest = rest;
-            return Ok(u64::from(*first));
+        match self.rest {
+            [first, rest @ ..] if *first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*first))
+            }
+            [first, second, rest @ ..] if *second < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(*second) << 7 | u64::from(first & 0x7f))
+            }
+            _ => self.long_varint::<BYTES_MAX>(),
         }
-        self.long_varint::<BYTES_MAX>()
     }
 
-    #[inline]
+    #[inline(never)]
     fn long_varint<const BYTES_MAX: usize>(&mut self) -> Result<u64, MisfitReason> {
         let Some(word) = self.rest.first_chunk().map(|chunk| u64::from_le_bytes(*chunk)) else {
             return self.varint_by_bytes::<BYTES_MAX>();

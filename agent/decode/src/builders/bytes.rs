@@ -17,7 +17,7 @@ use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 
 use super::validity::Validity;
-use super::{ColumnBuilder, next_capacity};
+use super::{ColumnBuilder, Literal, next_capacity};
 use crate::text::utf8::append_repaired;
 
 /// Bytes of a short value: what one vector instruction copies.
@@ -70,6 +70,23 @@ impl BytesColumn {
         self.bytes.extend_from_slice(chunk);
         self.bytes.truncate(end);
         self.commit_tail();
+    }
+
+    /// Appends the first `len` bytes of what is ahead, or all if there are fewer.
+    #[inline(always)]
+    pub(crate) fn append_ahead(&mut self, ahead: &[u8], len: usize) {
+        match ahead.first_chunk() {
+            Some(chunk) if len <= SHORT_BYTES => self.append_short(chunk, len),
+            _ => self.append(ahead.get(..len).unwrap_or(ahead)),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn append_literal(&mut self, literal: &Literal) {
+        match literal.chunk() {
+            Some(chunk) => self.append_short(chunk, literal.text().len()),
+            None => self.append(literal.text()),
+        }
     }
 
     /// The open tail's buffer; only append to it.

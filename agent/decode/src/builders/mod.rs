@@ -6,6 +6,7 @@
 
 mod boolean;
 mod bytes;
+mod literal;
 mod nested;
 mod primitive;
 mod validity;
@@ -21,6 +22,7 @@ use stream_spec::types::DataType;
 
 pub(crate) use self::boolean::BooleanColumn;
 pub(crate) use self::bytes::{BytesColumn, SHORT_BYTES};
+pub(crate) use self::literal::Literal;
 pub(crate) use self::nested::{ListColumn, MapColumn, StructColumn};
 pub(crate) use self::primitive::PrimitiveColumn;
 use crate::arrow_types::arrow_type;

@@ -4,7 +4,7 @@
 
 use stream_spec::schema::protobuf::tree::ProtoEnum;
 
-use crate::builders::SHORT_BYTES;
+use crate::builders::Literal;
 
 /// Numbers from zero up to here are looked up by position.
 const BY_POSITION_MAX: i32 = 1023;
@@ -12,39 +12,20 @@ const BY_POSITION_MAX: i32 = 1023;
 /// Positions for each value; where the numbers lie further apart, all are searched for. A table is made per field.
 const POSITIONS_PER_VALUE_MAX: usize = 4;
 
-/// What an enum's value is called.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Name {
-    pub(super) text: Box<[u8]>,
-    /// The text, if it is short, and something behind it.
-    pub(super) chunk: Option<[u8; SHORT_BYTES]>,
-}
-
-impl Name {
-    fn new(name: &str) -> Self {
-        let mut chunk = [0; SHORT_BYTES];
-        let room = chunk.get_mut(..name.len()).map(|room| room.copy_from_slice(name.as_bytes()));
-        Self {
-            text: name.as_bytes().into(),
-            chunk: room.map(|()| chunk),
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct EnumNames {
     /// Of the numbers from zero on; empty where there is none.
-    by_position: Box<[Name]>,
+    by_position: Box<[Literal]>,
     /// Of all other numbers, ascending.
-    others: Box<[(i32, Name)]>,
+    others: Box<[(i32, Literal)]>,
     /// What the made-up name of an undeclared number begins with; none if such a number is an unknown field.
     made_up: Option<Box<[u8]>>,
 }
 
 impl EnumNames {
     pub(super) fn new(declared: &ProtoEnum) -> Self {
-        let mut values: Vec<(i32, Name)> = Vec::with_capacity(declared.values.len());
-        values.extend(declared.values.iter().map(|(name, number)| (*number, Name::new(name))));
+        let mut values: Vec<(i32, Literal)> = Vec::with_capacity(declared.values.len());
+        values.extend(declared.values.iter().map(|(name, number)| (*number, Literal::new(name))));
         // The sort keeps the order of equals, so the first declared one stays.
         values.sort_by_key(|(number, _)| *number);
         values.dedup_by_key(|(number, _)| *number);
@@ -55,7 +36,7 @@ impl EnumNames {
             others.sort_unstable_by_key(|(number, _)| *number);
             last = 0;
         }
-        let mut by_position = vec![Name::default(); last];
+        let mut by_position = vec![Literal::default(); last];
         for (number, name) in small {
             if let Some(place) = usize::try_from(number).ok().and_then(|number| by_position.get_mut(number)) {
                 *place = name;
@@ -70,14 +51,14 @@ impl EnumNames {
     }
 
     #[inline]
-    pub(super) fn of(&self, number: i32) -> Option<&Name> {
+    pub(super) fn of(&self, number: i32) -> Option<&Literal> {
         match usize::try_from(number).ok().and_then(|number| self.by_position.get(number)) {
-            Some(name) if !name.text.is_empty() => Some(name),
+            Some(name) if !name.text().is_empty() => Some(name),
             _ => self.search(number),
         }
     }
 
-    fn search(&self, number: i32) -> Option<&Name> {
+    fn search(&self, number: i32) -> Option<&Literal> {
         let found = self.others.binary_search_by_key(&number, |(number, _)| *number).ok()?;
         self.others.get(found).map(|(_, name)| name)
     }
@@ -92,11 +73,11 @@ impl EnumNames {
 mod tests {
     use stream_spec::schema::protobuf::tree::ProtoEnum;
 
-    use super::{EnumNames, Name};
-    use crate::builders::SHORT_BYTES;
+    use super::EnumNames;
+    use crate::builders::Literal;
 
-    fn text(name: &Name) -> &str {
-        std::str::from_utf8(&name.text).unwrap()
+    fn text(name: &Literal) -> &str {
+        std::str::from_utf8(name.text()).unwrap()
     }
 
     #[test]
@@ -116,8 +97,6 @@ mod tests {
             closed: false,
         });
         let name = |number| names.of(number).map(text);
-        let chunk = names.of(100_000).and_then(|name| name.chunk).unwrap();
-        assert_eq!(chunk.split_at(3), (b"FAR".as_slice(), [0; SHORT_BYTES - 3].as_slice()));
         assert_eq!(name(-1), Some("NEG"));
         assert_eq!(name(1), Some("ONE"));
         assert_eq!(name(0), Some("ZERO"));

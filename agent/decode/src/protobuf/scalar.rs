@@ -123,10 +123,7 @@ pub(super) fn put(scalar: &Scalar, wire: &mut Wire<'_>, column: &mut Column, slo
             if len == 0 && slot.zero != Zero::Value {
                 return Ok(put_zero(column, slot));
             }
-            match ahead.first_chunk() {
-                Some(chunk) if len <= SHORT_BYTES => column.append_short(chunk, len),
-                _ => column.append(ahead.get(..len).unwrap_or(ahead)),
-            }
+            column.append_ahead(ahead, len);
             Put::Stored
         }
         (Scalar::Enum(names), Column::String(column)) => put_name(wire.varint32()?.cast_signed(), names, column, slot, run)?,
@@ -239,11 +236,8 @@ fn put_name(number: i32, names: &EnumNames, column: &mut BytesColumn, slot: Slot
     if number == 0 && slot.zero != Zero::Value {
         return Ok(put_zero(column, slot));
     }
-    run.make_up(name.text.len(), column)?;
-    match &name.chunk {
-        Some(chunk) => column.append_short(chunk, name.text.len()),
-        None => column.append(&name.text),
-    }
+    run.make_up(name.text().len(), column)?;
+    column.append_literal(name);
     Ok(Put::Stored)
 }
 

@@ -23,7 +23,7 @@ impl<'a> Reader<'a> {
         let end = special_from(self.input, at);
         match self.byte(end)? {
             b'"' if end - at <= STRING_UNITS_MAX => {
-                column.append(self.input.get(at..end)?);
+                column.append_ahead(self.input.get(at..)?, end - at);
                 Some(end + 1)
             }
             b'\\' => self.unescape(at, column),
