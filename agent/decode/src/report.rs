@@ -1,9 +1,9 @@
-//! What of a batch did not fit its schema: counts per reason and the first few rows of each. No payload bytes.
+//! What of a batch did not fit its schema: counts per reason and the last few rows of each. No payload bytes.
 
 use crate::limits::REPORTED_ROWS_MAX;
 
 /// Why a message, or a part of it, became null. A message is counted once, under the first reason met in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MisfitReason {
     /// Nothing, or only white space, where a value was wanted.
     Empty,
@@ -17,20 +17,26 @@ pub enum MisfitReason {
     OutOfRange,
     /// A text that is no value of its column's type, like `yesterday` for TIMESTAMP.
     UnreadableText,
+    /// A field that its schema requires is not there.
+    MissingField,
+    /// A value that its closed enum does not have.
+    UnknownSymbol,
 }
 
 impl MisfitReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Empty,
         Self::Malformed,
         Self::BeyondLimit,
         Self::WrongKind,
         Self::OutOfRange,
         Self::UnreadableText,
+        Self::MissingField,
+        Self::UnknownSymbol,
     ];
 
-    /// The reason's name in metrics and logs.
+    /// The reason's name in the API, in metrics and in logs; it never changes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -39,19 +45,21 @@ impl MisfitReason {
             Self::WrongKind => "wrong_kind",
             Self::OutOfRange => "out_of_range",
             Self::UnreadableText => "unreadable_text",
+            Self::MissingField => "missing_field",
+            Self::UnknownSymbol => "unknown_symbol",
         }
     }
 }
 
-/// How often one reason was met in a batch, and where first.
+/// How often one reason was met in a batch, and where last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MisfitCount {
     /// The reason.
     pub reason: MisfitReason,
     /// Messages with this reason; at least one.
     pub messages: usize,
-    /// Row indexes of the first of them, at most [`REPORTED_ROWS_MAX`].
-    pub first_rows: Vec<usize>,
+    /// Row indexes of the last of them, in their order, at most [`REPORTED_ROWS_MAX`].
+    pub last_rows: Vec<usize>,
 }
 
 /// Messages of one batch that did not fit, by reason.
@@ -75,14 +83,15 @@ impl DecodeReport {
         match self.counts.iter_mut().find(|count| count.reason == reason) {
             Some(count) => {
                 count.messages += 1;
-                if count.first_rows.len() < REPORTED_ROWS_MAX {
-                    count.first_rows.push(row);
+                if count.last_rows.len() >= REPORTED_ROWS_MAX {
+                    count.last_rows.remove(0);
                 }
+                count.last_rows.push(row);
             }
             None => self.counts.push(MisfitCount {
                 reason,
                 messages: 1,
-                first_rows: vec![row],
+                last_rows: vec![row],
             }),
         }
     }

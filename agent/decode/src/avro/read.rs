@@ -12,7 +12,7 @@ use crate::limits::{
     AVRO_ITEMS_WITHOUT_BYTES_PER_BYTE_MAX, AVRO_MADE_UP_BYTES_PER_MESSAGE_MAX, AVRO_REREAD_PER_BYTE_MAX, AVRO_SKIPPED_RECURSION_MAX,
     COLUMN_MADE_UP_BYTES_MAX, MADE_UP_BYTES_PER_CELL, STRUCT_CELLS_PER_MESSAGE_MAX,
 };
-use crate::report::MisfitReason::{self, BeyondLimit, Malformed, WrongKind};
+use crate::report::MisfitReason::{self, BeyondLimit, Malformed, UnknownSymbol, WrongKind};
 
 pub(super) type Reading = Result<(), MisfitReason>;
 
@@ -196,7 +196,7 @@ impl<'m> Reader<'m> {
 
     fn symbol(&mut self, symbols: &'m [Option<Literal>], column: &mut BytesColumn) -> Reading {
         let index = usize::try_from(self.wire.int()?).map_err(|_| Malformed)?;
-        let symbol = symbols.get(index).ok_or(Malformed)?.as_ref().ok_or(WrongKind)?;
+        let symbol = symbols.get(index).ok_or(Malformed)?.as_ref().ok_or(UnknownSymbol)?;
         self.make_up(symbol.text().len())?;
         if column.tail().len() > COLUMN_MADE_UP_BYTES_MAX {
             return Err(BeyondLimit);

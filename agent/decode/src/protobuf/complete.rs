@@ -64,7 +64,7 @@ impl FieldNode {
         match (&mut self.content, &mut *column) {
             (Content::Single(single), column) => {
                 if self.required && !single.present {
-                    run.flaw = Some(MisfitReason::Malformed);
+                    run.flaw = Some(MisfitReason::MissingField);
                 }
                 single.complete(column, run)?;
             }

@@ -42,7 +42,7 @@ impl MessageNode {
                 None => Put::Unknown,
             };
             if put == Put::Unknown && run.is_top() {
-                return Err(MisfitReason::WrongKind);
+                return Err(field.reason_unknown(tag));
             }
             // Of an element that was completed just now. It counts as long as this message does.
             if run.flaw.is_some() {
@@ -79,6 +79,16 @@ impl MessageNode {
 }
 
 impl FieldNode {
+    /// Why a value became an unknown field: a number that its enum does not have, or another kind of value.
+    #[cold]
+    fn reason_unknown(&self, tag: Tag) -> MisfitReason {
+        if tag.kind == self.wire_kind || (self.packable && tag.kind == DELIMITED) {
+            MisfitReason::UnknownSymbol
+        } else {
+            MisfitReason::WrongKind
+        }
+    }
+
     /// Whether the value that comes next will count as an unknown field.
     fn is_unknown(&self, tag: Tag, wire: &Wire<'_>) -> bool {
         if tag.kind != self.wire_kind {

@@ -66,6 +66,9 @@ fn a_message_that_does_not_fit_is_counted_with_its_reason() {
     );
     let (row, reason) = decode(&mut of(&record(r#""int""#), Some(&record(r#""string""#))), &[2]);
     assert_eq!((row, reason), (json!({ "a": null }), Some(MisfitReason::WrongKind)));
+    let symbols = |symbols: &str| format!(r#"{{"type":"enum","name":"E","symbols":[{symbols}]}}"#);
+    let mut without_b = of(&symbols(r#""A","B""#), Some(&symbols(r#""A""#)));
+    assert_eq!(decode(&mut without_b, &[2]), (Value::Null, Some(MisfitReason::UnknownSymbol)));
     let (row, reason) = decode(&mut of(r#""string""#, None), &[5]);
     assert_eq!((row, reason), (Value::Null, Some(MisfitReason::Malformed)));
 }

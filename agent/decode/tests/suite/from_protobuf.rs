@@ -131,9 +131,9 @@ fn what_is_wrong_with_a_message_is_reported() {
     assert_eq!(misfit(proto, b"\x08\x01"), None);
     assert_eq!(misfit(proto, b"\x08"), Some(MisfitReason::Malformed));
     assert_eq!(misfit(proto, b"\x0a\x00"), Some(MisfitReason::WrongKind));
-    assert_eq!(misfit(proto, b"\x10\x02"), Some(MisfitReason::WrongKind));
-    assert_eq!(misfit(proto, b"\x2a\x02\x01\x02"), Some(MisfitReason::WrongKind));
-    assert_eq!(misfit(proto, b"\x1a\x00"), Some(MisfitReason::Malformed));
+    assert_eq!(misfit(proto, b"\x10\x02"), Some(MisfitReason::UnknownSymbol));
+    assert_eq!(misfit(proto, b"\x2a\x02\x01\x02"), Some(MisfitReason::UnknownSymbol));
+    assert_eq!(misfit(proto, b"\x1a\x00"), Some(MisfitReason::MissingField));
     assert_eq!(misfit(proto, b"\x22\x08\x08\xf6\xb5\xc1\xde\xb7\x8c\x02"), None);
     assert_eq!(
         misfit(proto, b"\x22\x08\x08\xf7\xb5\xc1\xde\xb7\x8c\x02"),

@@ -226,7 +226,7 @@ fn a_batch_of_wide_rows_that_hold_nothing_ends_where_its_cells_are_used_up() {
 }
 
 #[test]
-fn a_report_counts_each_message_once_and_names_the_first_rows() {
+fn a_report_counts_each_message_once_and_names_the_last_rows() {
     let mut decoder = decoder(Plan::json(&struct_of_int()).unwrap());
     let mut payloads: Vec<Option<&[u8]>> = vec![Some(br#"{"a":1}"#), None, Some(b""), Some(b"{"), Some(br#"{"a":"x","a":1e9}"#)];
     payloads.extend(std::iter::repeat_n(Some(br#"{"a":3000000000}"#.as_slice()), 20));
@@ -235,13 +235,13 @@ fn a_report_counts_each_message_once_and_names_the_first_rows() {
         .report
         .counts()
         .iter()
-        .map(|count| (count.reason, count.messages, count.first_rows.clone()))
+        .map(|count| (count.reason, count.messages, count.last_rows.clone()))
         .collect();
     let expected = [
         (MisfitReason::Empty, 1, vec![2]),
         (MisfitReason::Malformed, 1, vec![3]),
         (MisfitReason::WrongKind, 1, vec![4]),
-        (MisfitReason::OutOfRange, 20, (5..13).collect()),
+        (MisfitReason::OutOfRange, 20, (17..25).collect()),
     ];
     assert_eq!(counts, expected);
     assert_eq!(decoded.report.misfit_messages(), 23);
