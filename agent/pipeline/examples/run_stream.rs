@@ -157,8 +157,10 @@ fn describe(status: &PipelineStatus) -> String {
         .filter_map(|p| p.end_offset.map(|end| end - p.position.next_offset))
         .sum();
     format!(
-        "{:?} version {version} rows {rows} behind {behind} malformed {} conditions {:?}",
-        status.phase, status.records_malformed, status.conditions
+        "{:?} version {version} rows {rows} behind {behind} misfits {} conditions {:?}",
+        status.phase,
+        status.misfits.messages(),
+        status.conditions
     )
 }
 

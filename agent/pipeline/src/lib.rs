@@ -11,6 +11,7 @@ pub mod failpoint;
 mod filter;
 mod kafka;
 pub mod limits;
+pub mod misfits;
 pub mod position;
 pub mod preview;
 pub mod status;

@@ -23,6 +23,9 @@ pub const DECODE_PORTION_BYTES: usize = 4 * 1024 * 1024;
 /// it by what a decoder builds at once: [`stream_decode::limits::BATCH_CELLS_MAX`] cells of each side, and one message's.
 pub const DECODED_BYTES_MAX: usize = 4 * BATCH_BYTES_MAX;
 
+/// Messages of which the status names the places, per side and reason why they did not fit: enough to look at samples in the source.
+pub const MISFIT_PLACES_MAX: usize = 3;
+
 /// Arenas of the C library's allocator. Eight per core, its own choice, hold a third more memory at full speed, and no less CPU
 /// time is spent than with two; one makes threads wait for one another.
 pub const MALLOC_ARENAS_MAX: i32 = 2;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use stream_spec::types::Field;
 
 use crate::limits;
+use crate::misfits::Misfits;
 use crate::position::{PartitionId, Position};
 use crate::table::Loss;
 
@@ -104,8 +105,8 @@ pub struct PipelineStatus {
     pub partitions: BTreeMap<PartitionId, PartitionProgress>,
     /// The table as last seen.
     pub table: Option<TableProgress>,
-    /// Records that did not fit their schema since the pipeline started.
-    pub records_malformed: u64,
+    /// Messages that did not fit their schemas since the pipeline started, of the records that are committed.
+    pub misfits: Misfits,
     /// Records that the filter did not keep since the pipeline started.
     pub records_filtered: u64,
 }

@@ -148,7 +148,7 @@ pub struct DirectSchemas {
 }
 
 /// A message's two parts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The message key.
     Key,

@@ -12,6 +12,7 @@ use arrow_schema::{DataType as ArrowType, Field as ArrowField, FieldRef, Fields}
 use stream_spec::table::{HEADERS, KAFKA_OFFSET, KAFKA_PARTITION, KAFKA_TOPIC, STREAM_RECORD_TIMESTAMP};
 
 use super::ffi::{Message, MessageBatch};
+use crate::misfits::SourcePlace;
 use crate::position::{PartitionId, Positions};
 
 /// Consecutive rows of one partition.
@@ -78,6 +79,22 @@ impl SourceBatch {
             .filter_map(|run| self.partitions.get(run.partition))
             .map(|partition| partition.topic.clone())
             .collect()
+    }
+
+    /// Where a row's record is in the source; `end` has the positions behind it.
+    pub(crate) fn place(&self, row: usize, end: &Positions) -> Option<SourcePlace> {
+        let mut behind = 0;
+        let run = self.runs.iter().find(|run| {
+            behind += run.rows;
+            row < behind
+        })?;
+        let partition = self.partitions.get(run.partition)?.clone();
+        let message = self.messages.iter().flat_map(MessageBatch::iter).nth(row)?;
+        Some(SourcePlace {
+            offset: message.offset(),
+            epoch: end.get(&partition)?.epoch,
+            partition,
+        })
     }
 
     /// The columns that the source adds to a record, in the table's order.

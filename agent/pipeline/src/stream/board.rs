@@ -117,7 +117,7 @@ impl Board {
     pub(crate) fn show_commit(&self, table: &TableState, landed: &Landed) {
         self.show_table(table);
         self.status.send_modify(|status| {
-            status.records_malformed += landed.malformed;
+            status.misfits.extend(&landed.misfits);
             status.records_filtered += landed.filtered;
             for (partition, position) in &landed.positions {
                 match status.partitions.get_mut(partition) {

@@ -160,7 +160,7 @@ mod tests {
         let offsets = rows.column_by_name("kafka_offset").expect("there");
         assert_eq!(offsets.as_primitive::<Int64Type>().values(), &[0, 4]);
         assert_eq!(rows.column_by_name("record_source").expect("there").len(), 2);
-        assert_eq!((ready.filtered, ready.malformed), (3, 1));
+        assert_eq!((ready.filtered, ready.misfits.messages()), (3, 1));
         assert_eq!(ready.positions, Positions::from([(partition(0), led(5))]));
     }
 

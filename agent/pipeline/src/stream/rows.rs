@@ -15,7 +15,7 @@ use stream_decode::error::{CompileError, DecodeError};
 use stream_decode::plan::{self, Plan};
 use stream_spec::path::{KEY, VALUE};
 use stream_spec::schema;
-use stream_spec::stream::SchemaText;
+use stream_spec::stream::{SchemaText, Side};
 use stream_spec::table::RECORD_SOURCE;
 
 use super::project::Exclusions;
@@ -25,6 +25,7 @@ use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::batch::{SourceBatch, column};
 use crate::limits;
+use crate::misfits::Misfits;
 use crate::position::{PartitionId, Position, Positions};
 
 /// The value of `record_source` in rows of a stream.
@@ -55,8 +56,8 @@ pub(crate) struct ReadyBatch {
     pub(crate) topics: BTreeSet<String>,
     /// Every record was taken before this moment.
     pub(crate) taken_until: Instant,
-    /// Messages that did not fit their schema.
-    pub(crate) malformed: u64,
+    /// Messages that did not fit their schemas.
+    pub(crate) misfits: Misfits,
     /// Records that the filter did not keep.
     pub(crate) filtered: u64,
     /// How often the filter gave up on a text because matching it took too much work.
@@ -115,7 +116,7 @@ impl RowMaker {
             positions: Positions::new(),
             topics: topics.clone(),
             taken_until: batch.taken_until,
-            malformed: 0,
+            misfits: Misfits::default(),
             filtered: 0,
             unanswered: 0,
             rest: None,
@@ -139,7 +140,7 @@ impl RowMaker {
                     return Ok(ready);
                 }
                 let begin = portion.done;
-                bytes += self.make_rows(&mut portion, &mut ready)?;
+                bytes += self.make_rows(&mut portion, &batch.positions, &mut ready)?;
                 portion.note_last(begin, &mut last);
             }
         }
@@ -147,12 +148,17 @@ impl RowMaker {
         Ok(ready)
     }
 
-    /// Makes rows of the next messages, of as many as the decoders take at once; answers what memory they take.
-    fn make_rows(&mut self, portion: &mut Portion, ready: &mut ReadyBatch) -> Result<usize, PipelineError> {
+    /// Makes rows of the next messages, of as many as the decoders take at once; answers what memory they take. `end` has the positions
+    /// behind their whole batch.
+    fn make_rows(&mut self, portion: &mut Portion, end: &Positions, ready: &mut ReadyBatch) -> Result<usize, PipelineError> {
         let (keys, payloads) = (portion.messages.keys(), portion.messages.payloads());
         let (keys, payloads) = (keys.get(portion.done..), payloads.get(portion.done..));
         let (key, value) = self.decode_sides(keys.unwrap_or_default(), payloads.unwrap_or_default())?;
-        ready.malformed += (key.report.misfit_messages() + value.report.misfit_messages()) as u64;
+        for (side, report) in [(Side::Key, &key.report), (Side::Payload, &value.report)] {
+            ready
+                .misfits
+                .note(side, report, |row| portion.messages.place(portion.done + row, end));
+        }
         let taken = value.array.len();
         let mut columns = vec![column(KEY, key.array), column(VALUE, value.array)];
         let of_these = |(field, array): &(FieldRef, ArrayRef)| (field.clone(), array.slice(portion.done, taken));

@@ -14,6 +14,7 @@ use crate::error::PipelineError;
 use crate::kafka::batch::SourceBatch;
 use crate::kafka::client::ClusterClient;
 use crate::kafka::topics;
+use crate::misfits::Misfits;
 use crate::position::{PartitionId, Positions};
 use crate::table::{Append, TableError, TableHandle};
 
@@ -21,7 +22,8 @@ use crate::table::{Append, TableError, TableHandle};
 pub(crate) struct Landed {
     pub(crate) positions: Positions,
     pub(crate) rows: usize,
-    pub(crate) malformed: u64,
+    /// Messages that did not fit their schemas.
+    pub(crate) misfits: Misfits,
     /// Records that the filter did not keep.
     pub(crate) filtered: u64,
     /// How often the filter gave up on a text.
@@ -190,7 +192,7 @@ async fn append(
         Ok(_) => Ok(Appended::Landed(Landed {
             positions: ready.positions,
             rows,
-            malformed: ready.malformed,
+            misfits: ready.misfits,
             filtered: ready.filtered,
             unanswered: ready.unanswered,
             took: ready.taken_until.elapsed(),

@@ -8,10 +8,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef};
 use async_trait::async_trait;
+use stream_decode::report::MisfitReason;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use stream_spec::stream::{
-    ConnectionConfig, DirectSchemas, IngestionConfig, KafkaSource, SchemaConfig, SchemaText, SourceConfig, StreamOperations, StreamSpec,
-    SubscriptionMode,
+    ConnectionConfig, DirectSchemas, IngestionConfig, KafkaSource, SchemaConfig, SchemaText, Side, SourceConfig, StreamOperations,
+    StreamSpec, SubscriptionMode,
 };
 use tokio::sync::watch;
 
@@ -24,6 +25,7 @@ use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::batch::SourceBatch;
 use crate::kafka::testing::{Cluster, led, partition, read};
+use crate::misfits::{MisfitCount, SourcePlace};
 use crate::position::{Position, Positions};
 use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{NewTable, SourceIdentity, TableCareSettings};
@@ -309,7 +311,16 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
     );
     assert_eq!(column("kafka_topic").as_string::<i32>().value(2), "orders");
     assert_eq!(column("kafka_offset").as_primitive::<Int64Type>().values(), &[0, 1, 2]);
-    assert_eq!(ready.malformed, 1);
+    let misfits: Vec<_> = ready.misfits.counts().collect();
+    let malformed = MisfitCount {
+        messages: 1,
+        latest: vec![SourcePlace {
+            partition: partition(0),
+            offset: 2,
+            epoch: 0,
+        }],
+    };
+    assert_eq!(misfits, [(Side::Payload, MisfitReason::Malformed, &malformed)]);
     assert_eq!(ready.positions, Positions::from([(partition(0), led(3))]));
     assert_eq!(ready.topics, BTreeSet::from(["orders".to_owned()]));
 }
@@ -337,6 +348,7 @@ async fn a_batch_is_decoded_in_portions_that_keep_order_and_origin() {
     let mut batch = batch.expect("six records");
     let mut sizes = Vec::new();
     let mut seen = Vec::new();
+    let end = Positions::from([(partition(0), Position::new(3, 0)), (partition(1), Position::new(3, 2))]);
     while batch.rows > 0 {
         let portion = batch.take_portion(2);
         sizes.push(portion.rows);
@@ -344,9 +356,17 @@ async fn a_batch_is_decoded_in_portions_that_keep_order_and_origin() {
         let column = |name: &str| columns.iter().find(|(field, _)| field.name() == name).expect(name).1.clone();
         let partitions = column("kafka_partition").as_primitive::<Int32Type>().values().to_vec();
         let offsets = column("kafka_offset").as_primitive::<Int64Type>().values().to_vec();
-        for ((payload, partition), offset) in portion.payloads().into_iter().zip(partitions).zip(offsets) {
-            seen.push((String::from_utf8_lossy(payload.expect("some")).into_owned(), partition, offset));
+        for (row, payload) in portion.payloads().into_iter().enumerate() {
+            let place = portion.place(row, &end).expect("it is somewhere");
+            assert_eq!((place.partition.partition, place.offset), (partitions[row], offsets[row]));
+            assert_eq!(place.epoch, if place.partition == partition(0) { 0 } else { 2 });
+            seen.push((
+                String::from_utf8_lossy(payload.expect("some")).into_owned(),
+                partitions[row],
+                offsets[row],
+            ));
         }
+        assert_eq!(portion.place(portion.rows, &end), None);
     }
     let expected = [("0", 0, 0), ("1", 0, 1), ("2", 1, 0), ("3", 0, 2), ("4", 1, 1), ("5", 1, 2)];
     assert_eq!(seen, expected.map(|(text, partition, offset)| (text.to_owned(), partition, offset)));
