@@ -20,7 +20,7 @@ use anyhow::{Context, bail, ensure};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use serde_json::{Value, json};
 use stream_pipeline::position::{PartitionId, Position, Positions};
-use stream_pipeline::table::{Append, NewTable, SourceIdentity, TableCareSettings, TableState, Warehouse};
+use stream_pipeline::table::{Append, NewTable, SchemaVersion, SourceIdentity, TableCareSettings, TableState, Warehouse};
 use stream_spec::name::TableName;
 use stream_spec::types::{DataType, Field};
 
@@ -338,6 +338,7 @@ fn new_table(name: &TableName) -> NewTable {
         columns: columns(),
         positions: at(0),
         source: SourceIdentity::default(),
+        schemas: SchemaVersion::default(),
         history: TableCareSettings::default().history,
     }
 }

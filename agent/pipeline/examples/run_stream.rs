@@ -134,6 +134,7 @@ fn definition(flags: &Flags) -> anyhow::Result<StreamDefinition> {
             flush_interval: Duration::from_millis(flags.number("flush-ms")?.unwrap_or(1_000)),
             on_data_loss,
         },
+        schemas_generation: 1,
         schema_history: vec![schemas],
         excluded_at_creation: excluded,
     })

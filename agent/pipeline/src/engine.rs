@@ -16,7 +16,7 @@ use crate::kafka::attempt;
 use crate::kafka::pool::ClientPool;
 use crate::limits;
 use crate::stream::RunningStream;
-use crate::table::{TableCareSettings, TableError, TableState, Warehouse};
+use crate::table::{SchemaVersion, TableCareSettings, TableError, TableState, Warehouse};
 
 /// A stream as the store declares it, with everything its pipeline needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,9 +33,21 @@ pub struct StreamDefinition {
     pub operations: StreamOperations,
     /// Every accepted schema, oldest first, the last in force: the table's columns are their union.
     pub schema_history: Vec<DirectSchemas>,
+    /// The first generation that has the last of them; 0 where nobody knows it.
+    pub schemas_generation: u64,
     /// Excluded paths that never had a column: those excluded at creation, and those that arrived excluded, and have been
     /// ever since (`stream_spec::table::never_ingested`).
     pub excluded_at_creation: BTreeSet<String>,
+}
+
+impl StreamDefinition {
+    /// The version of the schemas in force.
+    pub(crate) fn schemas_in_force(&self) -> SchemaVersion {
+        SchemaVersion {
+            number: self.schema_history.len() as u64,
+            generation: self.schemas_generation,
+        }
+    }
 }
 
 /// What an engine is opened with.

@@ -8,18 +8,7 @@ use stream_decode::report::{DecodeReport, MisfitReason};
 use stream_spec::stream::Side;
 
 use crate::limits::MISFIT_PLACES_MAX;
-use crate::position::PartitionId;
-
-/// Where a record is in its source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourcePlace {
-    /// Its partition.
-    pub partition: PartitionId,
-    /// Its offset.
-    pub offset: i64,
-    /// Which of the partition's histories the offset belongs to.
-    pub epoch: u32,
-}
+use crate::position::SourcePlace;
 
 /// Messages of one side that became null, wholly or in part, for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,6 +62,7 @@ impl Misfits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::position::PartitionId;
 
     fn place(offset: i64) -> SourcePlace {
         SourcePlace {

@@ -42,5 +42,17 @@ impl Position {
     }
 }
 
+/// Where a record is in its source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourcePlace {
+    /// Its partition.
+    #[serde(flatten)]
+    pub partition: PartitionId,
+    /// Its offset.
+    pub offset: i64,
+    /// Which of the partition's histories the offset belongs to.
+    pub epoch: u32,
+}
+
 /// Positions of all partitions of a stream.
 pub type Positions = BTreeMap<PartitionId, Position>;

@@ -1,13 +1,14 @@
 //! What a pipeline says about itself. Read by the reconciler through a watch channel; never blocks the pipeline.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use stream_spec::types::Field;
 
 use crate::limits;
 use crate::misfits::Misfits;
 use crate::position::{PartitionId, Position};
-use crate::table::Loss;
+use crate::table::{Loss, SchemaStart};
 
 /// Coarse state; the reconciler maps it to the stream's public state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,6 +106,8 @@ pub struct PipelineStatus {
     pub partitions: BTreeMap<PartitionId, PartitionProgress>,
     /// The table as last seen.
     pub table: Option<TableProgress>,
+    /// Where the last versions of the schemas began, oldest first; seen together with `generation`.
+    pub schema_starts: Arc<[SchemaStart]>,
     /// Messages that did not fit their schemas since the pipeline started, of the records that are committed.
     pub misfits: Misfits,
     /// Records that the filter did not keep since the pipeline started.

@@ -11,7 +11,9 @@ use e2e::limits::STREAM_SETTLES;
 use e2e::paths::fresh_folder;
 use serde_json::{Value, json};
 use stream_pipeline::position::{PartitionId, Position, Positions};
-use stream_pipeline::table::{Append, NewTable, SourceIdentity, Switch, TableCareSettings, TableHandle, TableState, Warehouse};
+use stream_pipeline::table::{
+    Append, NewTable, SchemaVersion, SourceIdentity, Switch, TableCareSettings, TableHandle, TableState, Warehouse,
+};
 use stream_spec::name::TableName;
 use stream_spec::types::{DataType, Field};
 
@@ -44,6 +46,7 @@ impl Lab {
             columns: before.into_iter().chain(columns()).collect(),
             positions: [0, 1].into_iter().flat_map(|number| at(number, FIRST_OFFSET)).collect(),
             source: SourceIdentity::default(),
+            schemas: SchemaVersion::default(),
             history: Duration::from_secs(7 * 24 * 60 * 60),
         };
         warehouse.create(table).await.unwrap();
@@ -132,6 +135,7 @@ pub(crate) async fn add_columns(handle: &TableHandle) {
         positions: Positions::new(),
         source: SourceIdentity::default(),
         losses: Vec::new(),
+        schemas: SchemaVersion::default(),
     };
     handle.switch(switch).await.unwrap();
 }

@@ -12,8 +12,7 @@ use arrow_schema::{DataType as ArrowType, Field as ArrowField, FieldRef, Fields}
 use stream_spec::table::{HEADERS, KAFKA_OFFSET, KAFKA_PARTITION, KAFKA_TOPIC, STREAM_RECORD_TIMESTAMP};
 
 use super::ffi::{Message, MessageBatch};
-use crate::misfits::SourcePlace;
-use crate::position::{PartitionId, Positions};
+use crate::position::{PartitionId, Positions, SourcePlace};
 
 /// Consecutive rows of one partition.
 #[derive(Clone, Copy, Debug)]

@@ -71,6 +71,7 @@ impl Board {
                 return false;
             }
             status.generation = table.generation;
+            status.schema_starts = table.schema_starts.clone();
             status.table = Some(TableProgress {
                 version: table.version,
                 rows: table.totals.rows,

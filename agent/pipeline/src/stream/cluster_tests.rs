@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::RunningStream;
 use super::provision::columns;
-use super::tests::{definition, evolved, json_schemas, wait_for};
+use super::tests::{definition, evolved, json_schemas, starts, wait_for};
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
@@ -64,6 +64,7 @@ impl Place {
             columns: columns(definition).expect("columns"),
             positions: Positions::from([(partition(0), Position::new(next_offset, 0))]),
             source: SourceIdentity::default(),
+            schemas: definition.schemas_in_force(),
             history: TableCareSettings::default().history,
         };
         self.engine.shared().warehouse.create(table).await.expect("created");
@@ -100,7 +101,8 @@ async fn check_life(cluster: Cluster, has_ids: bool) {
     place.send(3);
     wait_for(&stream, "the second row", |status| rows_of(status) == 2).await;
     stream.redefine(evolved(definition()));
-    wait_for(&stream, "the second definition", |status| status.generation == 2).await;
+    let status = wait_for(&stream, "the second definition", |status| status.generation == 2).await;
+    assert_eq!(starts(&status), [(1, 1), (2, 3)], "each record is of one version");
     place.send(4);
     wait_for(&stream, "the third row", |status| rows_of(status) == 3).await;
     stream.stop().await;

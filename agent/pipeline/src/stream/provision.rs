@@ -36,6 +36,7 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
         columns,
         positions,
         source,
+        schemas: definition.schemas_in_force(),
         history: shared.settings.table_care.history,
     };
     Ok(shared.warehouse.create(table).await?)

@@ -122,6 +122,7 @@ impl Runner {
                 positions: Default::default(),
                 source: state.source,
                 losses: Vec::new(),
+                schemas: definition.schemas_in_force(),
             };
             let version = table.switch(switch).await?;
             tracing::info!(stream = %definition.spec.name, version, generation = definition.generation, "a definition is in force");
@@ -178,6 +179,7 @@ impl Runner {
                 positions: record.positions,
                 source: record.identity,
                 losses: record.losses,
+                schemas: definition.schemas_in_force(),
             };
             table.switch(switch).await?;
         }

@@ -448,6 +448,7 @@ mod tests {
             positions: Positions::new(),
             source: SourceIdentity::default(),
             losses: Vec::new(),
+            schema_starts: Arc::default(),
             totals: TableTotals::default(),
             created_ms: 0,
         }

@@ -25,10 +25,10 @@ use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::batch::SourceBatch;
 use crate::kafka::testing::{Cluster, led, partition, read};
-use crate::misfits::{MisfitCount, SourcePlace};
-use crate::position::{Position, Positions};
+use crate::misfits::MisfitCount;
+use crate::position::{Position, Positions, SourcePlace};
 use crate::status::{Phase, PipelineStatus, condition};
-use crate::table::{NewTable, SourceIdentity, TableCareSettings};
+use crate::table::{NewTable, SchemaStart, SourceIdentity, TableCareSettings};
 
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -88,6 +88,7 @@ pub(super) fn definition() -> StreamDefinition {
         run_as: "ada".to_owned(),
         operations: StreamOperations::default(),
         schema_history: vec![schemas],
+        schemas_generation: 1,
         excluded_at_creation: BTreeSet::new(),
     }
 }
@@ -98,6 +99,7 @@ pub(super) fn evolved(mut definition: StreamDefinition) -> StreamDefinition {
         r#"{"type": "object", "properties": {"id": {"type": "integer", "format": "int64"}, "name": {"type": "string"}, "email": {"type": "string"}}}"#,
     );
     definition.generation += 1;
+    definition.schemas_generation = definition.generation;
     definition.spec.schemas = SchemaConfig::Direct(schemas.clone());
     definition.schema_history.push(schemas);
     definition
@@ -126,11 +128,19 @@ impl Place {
             columns: columns(definition).expect("columns"),
             positions: Positions::from([(partition(0), Position::new(7, 0))]),
             source: SourceIdentity::default(),
+            schemas: definition.schemas_in_force(),
             history: TableCareSettings::default().history,
         };
         place.engine.shared().warehouse.create(table).await.expect("created");
         place
     }
+}
+
+/// Which versions of the schemas began where in partition 0.
+pub(super) fn starts(status: &PipelineStatus) -> Vec<(u64, i64)> {
+    let starts = status.schema_starts.iter();
+    let first = |start: &SchemaStart| start.positions.iter().map(|place| place.offset).next();
+    starts.filter_map(|start| Some((start.version, first(start)?))).collect()
 }
 
 pub(super) async fn wait_for(stream: &RunningStream, what: &str, mut seen: impl FnMut(&PipelineStatus) -> bool) -> PipelineStatus {
@@ -202,6 +212,8 @@ async fn a_stream_that_starts_with_a_newer_definition_commits_it_first() {
     let twice = evolved(evolved(definition()));
     let stream = place.engine.start(twice);
     let status = wait_for(&stream, "the latest definition", |status| status.generation == 3).await;
+    let starts: Vec<(u64, i64)> = starts(&status);
+    assert_eq!(starts, [(1, 7), (3, 7)], "the version between was never in force");
     assert_eq!(status.table.expect("known").version, 1, "straight to the latest");
     stream.stop().await;
 }

@@ -154,6 +154,7 @@ mod tests {
             positions: Positions::new(),
             source: SourceIdentity::default(),
             losses: Vec::new(),
+            schema_starts: Arc::default(),
             totals: TableTotals::default(),
             created_ms: 0,
         }

@@ -9,6 +9,13 @@ pub(super) const COMMIT_QUEUE: usize = 16;
 /// besides. More partitions than a stream has by far, as a rule, and the metadata stays some hundred kilobytes at worst.
 pub(super) const LOSSES_KEPT: usize = 1_000;
 
+/// Versions of the schemas whose beginnings a table's properties remember: the control plane keeps them from then on, and so many
+/// updates in a row do not come to pass without it having looked.
+pub(super) const SCHEMA_STARTS_KEPT: usize = 5;
+
+/// Partitions of which the beginning of a version tells the position. With all versions these are as many as losses.
+pub(super) const SCHEMA_START_PARTITIONS: usize = 200;
+
 /// Times that one commit is rebuilt after losing the race for a version. Foreign writers commit now and then; one that wins
 /// this often in a row is writing in a loop, and the caller should hear of it.
 pub(super) const COMMIT_ATTEMPTS_MAX: usize = 32;

@@ -8,6 +8,7 @@
 //! a warehouse that is away from one whose tables are. Nothing here knows a broker or a message.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_array::RecordBatch;
@@ -39,6 +40,7 @@ mod properties;
 mod protocol;
 mod remedy;
 mod schema;
+mod schema_starts;
 mod small_files;
 mod state;
 mod statistics;
@@ -53,6 +55,7 @@ mod write;
 
 pub use handle::TableHandle;
 pub use losses::{Loss, LossCause};
+pub use schema_starts::SchemaStart;
 pub use warehouse::Warehouse;
 
 /// What goes into version 0: protocol, metadata, start positions; no rows.
@@ -70,8 +73,19 @@ pub struct NewTable {
     pub positions: Positions,
     /// Identity of the source that the positions belong to.
     pub source: SourceIdentity,
+    /// The schemas that the columns come from.
+    pub schemas: SchemaVersion,
     /// How far back readers can go; becomes the table's retention properties.
     pub history: Duration,
+}
+
+/// A version of a stream's schemas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchemaVersion {
+    /// Counts the accepted schemas of a stream, from 1; 0 where they are not counted here.
+    pub number: u64,
+    /// The first definition generation that has them; 0 where nobody knows it.
+    pub generation: u64,
 }
 
 /// Which cluster and which incarnations of topics the positions belong to. Kept in the table's properties.
@@ -100,6 +114,8 @@ pub struct TableState {
     pub source: SourceIdentity,
     /// The last losses, oldest first.
     pub losses: Vec<Loss>,
+    /// Where the last versions of the schemas began, oldest first.
+    pub schema_starts: Arc<[SchemaStart]>,
     /// Rows, bytes and number of live files.
     pub totals: TableTotals,
     /// Milliseconds since 1970 of version 0.
@@ -167,6 +183,8 @@ pub struct Switch {
     pub source: SourceIdentity,
     /// What the positions pass over.
     pub losses: Vec<Loss>,
+    /// The schemas from this version on.
+    pub schemas: SchemaVersion,
 }
 
 /// A table that can no longer be written to as it was, or a store that fails.

@@ -3,6 +3,8 @@
 //! Invariant: `LoadedTable` is exactly what reading the log up to its version would give, except that totals may be behind
 //! after a foreign removal, until the next full read.
 
+use std::sync::Arc;
+
 use arrow_schema::SchemaRef;
 use stream_spec::types::Field;
 
@@ -12,7 +14,10 @@ use super::log::replay::{CheckpointSize, Snapshot, read_snapshot};
 use super::store::FileFacts;
 use super::store::table_files::TableFiles;
 use super::widening::Widening;
-use super::{Loss, SourceIdentity, TableError, TableState, WideningState, losses, positions, properties, protocol, schema};
+use super::{
+    Loss, SchemaStart, SourceIdentity, TableError, TableState, WideningState, losses, positions, properties, protocol, schema,
+    schema_starts,
+};
 use crate::position::Positions;
 
 /// A table of ours, as of its last version that was read.
@@ -34,6 +39,8 @@ pub(super) struct LoadedTable {
     pub source: SourceIdentity,
     /// Losses in the properties, oldest first.
     pub losses: Vec<Loss>,
+    /// Beginnings of the schemas' versions in the properties, oldest first.
+    pub schema_starts: Arc<[SchemaStart]>,
     /// Which of those columns become BIGINT, and how far that is.
     pub widening: Widening,
     /// A commit of ours of which nobody knows whether it is in the log.
@@ -72,6 +79,7 @@ impl LoadedTable {
         let (generation, source) = properties::read(&snapshot.metadata.configuration)?;
         let widening = Widening::of(properties::widening(&snapshot.metadata.configuration)?);
         let losses = losses::read(&snapshot.metadata.configuration);
+        let schema_starts = schema_starts::read(&snapshot.metadata.configuration).into();
         let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
         let arrow = schema::arrow_schema(&columns);
         let mut snapshot = snapshot;
@@ -85,6 +93,7 @@ impl LoadedTable {
             generation,
             source,
             losses,
+            schema_starts,
             widening,
             unresolved: None,
             doubled: Vec::new(),
@@ -111,6 +120,7 @@ impl LoadedTable {
             positions: self.positions.clone(),
             source: self.source.clone(),
             losses: self.losses.clone(),
+            schema_starts: self.schema_starts.clone(),
             totals: self.snapshot.totals,
             created_ms: self.snapshot.metadata.created_time.unwrap_or_default(),
         }
@@ -175,6 +185,7 @@ impl LoadedTable {
             self.arrow = schema::arrow_schema(&self.columns);
             (self.generation, self.source) = properties::read(&metadata.configuration)?;
             self.losses = losses::read(&metadata.configuration);
+            self.schema_starts = schema_starts::read(&metadata.configuration).into();
             self.widening.follow(properties::widening(&metadata.configuration)?);
             self.snapshot.metadata = metadata.clone();
         }

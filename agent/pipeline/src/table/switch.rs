@@ -7,7 +7,7 @@ use super::log::actions::{Action, Metadata};
 use super::schema::{GrowthError, Ints};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
-use super::{Loss, Switch, TableError, clock, losses, positions, properties, protocol, schema};
+use super::{Loss, Switch, TableError, clock, losses, positions, properties, protocol, schema, schema_starts};
 
 /// Commits a switch; a table in which all of it is in force already keeps its version.
 pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch: &Switch) -> Result<i64, TableError> {
@@ -60,6 +60,13 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
     }
     properties::set_widening(&mut metadata.configuration, &narrow);
     losses::add(&mut metadata.configuration, &table.losses, &new_losses(table, &switch.losses));
+    schema_starts::add(
+        &mut metadata.configuration,
+        &table.schema_starts,
+        switch.schemas,
+        (table.generation, &table.positions),
+        &switch.positions,
+    );
     let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
     schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
 

@@ -25,8 +25,12 @@ use super::store::local::LocalStore;
 use super::store::table_files::{LOG_FOLDER, TableFiles};
 use super::store::{EntryOutcome, TableStore};
 use super::warehouse_mark::WarehouseMark;
-use super::{NewTable, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema, trash};
+use super::{
+    NewTable, SchemaVersion, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema,
+    schema_starts, trash,
+};
 use crate::failpoint::{self, Point};
+use crate::position::Positions;
 
 /// A folder of tables.
 #[derive(Clone, Debug)]
@@ -261,6 +265,14 @@ fn is_free(files: &TableFiles) -> Result<bool, TableError> {
 
 fn first_actions(table: &NewTable) -> Vec<Action> {
     let now_ms = clock::now_ms();
+    let mut configuration = properties::of_new_table(&table.stream_uid, table.generation, &table.source, table.history);
+    let (before, nowhere) = (0, Positions::new());
+    // Whatever came before it, a new table begins it.
+    let schemas = SchemaVersion {
+        generation: table.generation,
+        ..table.schemas
+    };
+    schema_starts::add(&mut configuration, &[], schemas, (before, &nowhere), &table.positions);
     let metadata = Metadata {
         id: uuid::Uuid::new_v4().to_string(),
         name: Some(table.name.to_string()),
@@ -268,12 +280,12 @@ fn first_actions(table: &NewTable) -> Vec<Action> {
         format: Format::default(),
         schema_string: schema::schema_text(&table.columns),
         partition_columns: Vec::new(),
-        configuration: properties::of_new_table(&table.stream_uid, table.generation, &table.source, table.history),
+        configuration,
         created_time: Some(now_ms),
     };
     let mut actions: Vec<Action> = vec![protocol::for_columns(&table.columns).into(), metadata.into()];
     actions.extend(
-        positions::txns(&table.stream_uid, &crate::position::Positions::new(), &table.positions, now_ms)
+        positions::txns(&table.stream_uid, &nowhere, &table.positions, now_ms)
             .into_iter()
             .map(Action::from),
     );

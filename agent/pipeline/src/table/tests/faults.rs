@@ -7,7 +7,7 @@ use super::support::{Lab, UID, append, at};
 use crate::table::{TableError, Warehouse};
 
 /// A lab whose warehouse is on a faulty store.
-async fn faulty_lab() -> (Lab, Arc<FaultyStore>) {
+pub(super) async fn faulty_lab() -> (Lab, Arc<FaultyStore>) {
     let mut lab = Lab::new();
     let store = FaultyStore::new(lab.local_store());
     lab.warehouse = Warehouse::with_store(store.clone(), None);

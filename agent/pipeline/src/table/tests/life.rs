@@ -6,7 +6,7 @@ use stream_spec::types::{DataType, Field};
 
 use super::support::{Lab, TOPIC, UID, append, at, columns, quiet, rows, source, switch};
 use crate::position::{PartitionId, Position, Positions};
-use crate::table::{Append, SourceIdentity, Switch, TableError, TableTotals, Warehouse};
+use crate::table::{Append, SchemaVersion, SourceIdentity, Switch, TableError, TableTotals, Warehouse};
 
 #[tokio::test]
 async fn version_0_holds_the_definition_and_the_start_positions() {
@@ -159,6 +159,7 @@ async fn a_switch_adds_columns_generation_and_partitions_and_keeps_the_table() {
         positions: found.clone(),
         source: identity.clone(),
         losses: Vec::new(),
+        schemas: SchemaVersion { number: 2, generation: 2 },
     };
     assert_eq!(handle.switch(definition.clone()).await.unwrap(), 2);
     assert_eq!(handle.switch(definition).await.unwrap(), 2, "in force already");

@@ -16,6 +16,7 @@ mod lock;
 mod losses;
 mod mark;
 mod races;
+mod schema_starts;
 mod support;
 mod sweeps;
 mod trash;

@@ -15,7 +15,7 @@ use stream_spec::types::{DataType, Field};
 use crate::position::{PartitionId, Position, Positions};
 use crate::table::log::actions::{Action, parse_entry};
 use crate::table::store::local::LocalStore;
-use crate::table::{Append, NewTable, SourceIdentity, Switch, TableCareSettings, TableHandle, Warehouse};
+use crate::table::{Append, NewTable, SchemaVersion, SourceIdentity, Switch, TableCareSettings, TableHandle, Warehouse};
 
 pub(super) const UID: &str = "0190a1b2-0000-7000-8000-000000000001";
 pub(super) const TOPIC: &str = "orders";
@@ -57,6 +57,7 @@ impl Lab {
             columns: columns(),
             positions: at(0, 100),
             source: source(),
+            schemas: SchemaVersion { number: 1, generation: 1 },
             history: Duration::from_secs(7 * 24 * 60 * 60),
         }
     }
@@ -214,5 +215,9 @@ pub(super) fn switch(generation: u64, columns: Vec<Field>) -> Switch {
         positions: Positions::new(),
         source: source(),
         losses: Vec::new(),
+        schemas: SchemaVersion {
+            number: generation,
+            generation,
+        },
     }
 }
