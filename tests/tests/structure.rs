@@ -253,6 +253,23 @@ fn only_the_source_rooms_know_a_broker_and_only_the_table_room_knows_the_delta_l
 }
 
 #[test]
+fn every_reason_why_a_message_does_not_fit_is_explained_to_users() {
+    let sources = sources();
+    let reasons: Vec<&str> = sources["agent/decode/src/report.rs"]
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("Self::")?.split_once(" => \"")?.1.strip_suffix("\","))
+        .collect();
+    assert!(!reasons.is_empty(), "the reasons' names stand somewhere else now");
+    let api = fs::read_to_string(repository().join("proto/featurestore/v1/streams.proto")).unwrap();
+    let data_source = &sources["provider/src/data_sources/stream_status.rs"];
+    let unknown = reasons.into_iter().filter_map(|reason| {
+        let is_known = api.contains(&format!("`{reason}`: ")) && data_source.contains(&format!("(\"{reason}\", "));
+        (!is_known).then(|| format!("`{reason}` is not explained in the API or in the data source"))
+    });
+    fail_if_any("reasons of misfits are explained", &unknown.collect::<Vec<_>>());
+}
+
+#[test]
 fn unsafe_code_is_allowed_in_named_files_only() {
     let findings: Vec<String> = sources()
         .into_iter()

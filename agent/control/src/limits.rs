@@ -57,6 +57,10 @@ pub(crate) const PAGE_TOKEN_BYTES_MAX: usize = 4_096;
 /// that changes its schema every day comes here after almost three years.
 pub(crate) const SCHEMA_VERSIONS_MAX: usize = 1_000;
 
+/// First positions that are kept of a stream's schemas, over all versions. Each observation of the stream is stored with them, and an answer
+/// about the stream has them: some hundred kilobytes at worst, and every version of most streams.
+pub(crate) const SCHEMA_START_POSITIONS_MAX: usize = 10_000;
+
 /// Attempts to write a change when others keep writing in between and the caller did not ask to be told of them.
 pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
 

@@ -1,4 +1,4 @@
-//! A stream's volatile status as attributes: conditions, table, partitions, schema versions, backfill. Only data sources show
+//! A stream's volatile status as attributes: conditions, table, partitions, schema versions, misfits, backfill. Only data sources show
 //! it; in a resource it would make every plan differ.
 
 use featurestore_proto::v1;
@@ -59,9 +59,30 @@ pub(super) fn attribute() -> Attribute {
                     ("accept_time", text("When it was accepted, RFC 3339.")),
                     ("accepted_by", text("Who sent it.")),
                     ("digest", text("SHA-256 of the normal form.")),
+                    (
+                        "first_positions",
+                        Attribute::computed(
+                            source_positions(),
+                            "The first record of each partition that was read by it, of the first 200 partitions; the version before it \
+                             ended there. Empty while it is not in force, for one that never was, because a later one came \
+                             first, and where an older agent did not write it down.",
+                        ),
+                    ),
                 ]),
                 "Every schema that was ever accepted, oldest first.",
             ),
+        ),
+        (
+            "misfits",
+            Attribute::computed(
+                misfits(),
+                "Messages that did not fit their schemas since the pipeline started, by side and reason; only what was met. The count \
+                 begins anew when the agent starts.",
+            ),
+        ),
+        (
+            "records_filtered",
+            number("Records that `record_type_filter` did not keep since the pipeline started."),
         ),
         (
             "backfill",
@@ -76,6 +97,53 @@ pub(super) fn attribute() -> Attribute {
         ),
     ]);
     Attribute::computed(status, "What the stream does at the moment.")
+}
+
+/// Why messages do not fit, as the agent names it, and what that means.
+const MISFIT_REASONS: [(&str, &str); 8] = [
+    ("empty", "there was nothing where a value was wanted"),
+    ("malformed", "the message is not well-formed"),
+    (
+        "beyond_limit",
+        "it is beyond a limit of the format's reader, such as its depth or a length",
+    ),
+    ("wrong_kind", "a value is of another kind than its field"),
+    ("out_of_range", "a number does not fit its column"),
+    ("unreadable_text", "a text is no value of its column's type"),
+    ("missing_field", "a field that its schema requires is not there"),
+    ("unknown_symbol", "a value is none of its closed enum"),
+];
+
+fn misfits() -> AttributeType {
+    let reasons: Vec<String> = MISFIT_REASONS
+        .iter()
+        .map(|(name, meaning)| format!("`{name}`: {meaning}."))
+        .collect();
+    let reason = format!("Why something of the messages is null. {}", reasons.join(" "));
+    AttributeType::list([
+        ("side", text("Column of the table: `key` or `value`.")),
+        ("reason", text(&reason)),
+        ("count", number("Messages, each under the first reason that was met in it.")),
+        (
+            "positions",
+            Attribute::computed(
+                source_positions(),
+                "Where the latest three of them are in the source, oldest first.",
+            ),
+        ),
+    ])
+}
+
+fn source_positions() -> AttributeType {
+    AttributeType::list([
+        ("topic", text("Kafka topic.")),
+        ("partition", number("Kafka partition.")),
+        ("offset", number("Kafka offset.")),
+        (
+            "epoch",
+            number("Which of the partition's histories the offset belongs to, from 0; see `partitions` and `last_loss`."),
+        ),
+    ])
 }
 
 fn conditions() -> AttributeType {
@@ -160,6 +228,8 @@ pub(super) fn value(status: &v1::StreamStatus) -> Value {
             "schema_versions",
             Value::List(status.schema_versions.iter().map(schema_version).collect()),
         ),
+        ("misfits", Value::List(status.misfits.iter().map(misfit).collect())),
+        ("records_filtered", Value::from(status.records_filtered)),
         ("backfill", status.backfill.as_ref().map_or(Value::Null, backfill)),
     ])
 }
@@ -221,6 +291,28 @@ fn schema_version(version: &v1::SchemaVersion) -> Value {
         ("accept_time", time(version.accept_time.as_ref())),
         ("accepted_by", text_or_null(&version.accepted_by)),
         ("digest", text_or_null(&version.digest)),
+        (
+            "first_positions",
+            Value::List(version.first_positions.iter().map(source_position).collect()),
+        ),
+    ])
+}
+
+fn misfit(misfits: &v1::Misfits) -> Value {
+    Value::object([
+        ("side", Value::string(&misfits.side)),
+        ("reason", Value::string(&misfits.reason)),
+        ("count", Value::from(misfits.count)),
+        ("positions", Value::List(misfits.positions.iter().map(source_position).collect())),
+    ])
+}
+
+fn source_position(position: &v1::SourcePosition) -> Value {
+    Value::object([
+        ("topic", Value::string(&position.topic)),
+        ("partition", Value::from(i64::from(position.partition))),
+        ("offset", Value::from(position.offset)),
+        ("epoch", Value::from(i64::from(position.epoch))),
     ])
 }
 

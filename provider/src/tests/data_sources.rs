@@ -28,6 +28,27 @@ async fn a_stream_is_read_with_its_status() {
     assert_eq!(read.dig("status.table.rows"), &Value::from(1234_i64));
     assert_eq!(read.dig("status.generation"), &Value::from(1_i64));
     assert_eq!(read.dig("status.conditions").elements().len(), 1);
+    assert_eq!(read.dig("status.records_filtered"), &Value::from(34_i64));
+    let [misfits] = read.dig("status.misfits").elements() else {
+        panic!("one reason")
+    };
+    let [version] = read.dig("status.schema_versions").elements() else {
+        panic!("one version")
+    };
+    let position = Value::object([
+        ("topic", Value::string("cards")),
+        ("partition", Value::from(2_i64)),
+        ("offset", Value::from(77_i64)),
+        ("epoch", Value::from(1_i64)),
+    ]);
+    let expected = Value::object([
+        ("side", Value::string("value")),
+        ("reason", Value::string("malformed")),
+        ("count", Value::from(12_i64)),
+        ("positions", Value::List(vec![position.clone()])),
+    ]);
+    assert_eq!(misfits, &expected);
+    assert_eq!(version.get("first_positions"), &Value::List(vec![position]));
 }
 
 #[tokio::test]

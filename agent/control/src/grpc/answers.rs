@@ -1,5 +1,6 @@
 //! What is known of a stream or a connection, as messages.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use featurestore_proto::convert::{
@@ -7,6 +8,8 @@ use featurestore_proto::convert::{
 };
 use featurestore_proto::v1;
 use prost::Message;
+use stream_pipeline::misfits::Misfits;
+use stream_pipeline::position::SourcePlace;
 
 use crate::limits::SCHEMA_TEXTS_BYTES_MAX;
 use crate::services::connections::ConnectionView;
@@ -71,8 +74,14 @@ fn status(view: &StreamView, trash_retention: Duration) -> v1::StreamStatus {
         conditions: observed.conditions.iter().map(condition).collect(),
         table: Some(table(view, trash_retention)),
         partitions: partitions(view),
-        schema_versions: schema_versions(&declared.schema_history),
+        schema_versions: schema_versions(&declared.schema_history, &observed.schema_starts),
         backfill: None,
+        misfits: view
+            .pipeline
+            .as_ref()
+            .map(|pipeline| misfits(&pipeline.misfits))
+            .unwrap_or_default(),
+        records_filtered: view.pipeline.as_ref().map_or(0, |pipeline| pipeline.records_filtered),
     }
 }
 
@@ -117,7 +126,7 @@ fn partitions(view: &StreamView) -> Vec<v1::PartitionStatus> {
 
 /// Every version, and the texts of the newest ones as far as the budget goes: a long history must not make its stream
 /// unreadable. The texts in force are in the definition in any case.
-fn schema_versions(history: &[AcceptedSchemas]) -> Vec<v1::SchemaVersion> {
+fn schema_versions(history: &[AcceptedSchemas], starts: &BTreeMap<u64, Vec<SourcePlace>>) -> Vec<v1::SchemaVersion> {
     let mut budget = SCHEMA_TEXTS_BYTES_MAX;
     let mut versions: Vec<v1::SchemaVersion> = Vec::with_capacity(history.len());
     for accepted in history.iter().rev() {
@@ -126,6 +135,8 @@ fn schema_versions(history: &[AcceptedSchemas]) -> Vec<v1::SchemaVersion> {
         if budget == 0 {
             version.schemas = None;
         }
+        let first = starts.get(&accepted.number).map(Vec::as_slice).unwrap_or_default();
+        version.first_positions = first.iter().map(source_position).collect();
         versions.push(version);
     }
     versions.reverse();
@@ -139,6 +150,28 @@ fn schema_version(accepted: &AcceptedSchemas) -> v1::SchemaVersion {
         accept_time: Some(timestamp(accepted.accept_time_ms)),
         accepted_by: accepted.accepted_by.clone(),
         digest: accepted.digest.clone(),
+        first_positions: Vec::new(),
+    }
+}
+
+fn misfits(misfits: &Misfits) -> Vec<v1::Misfits> {
+    misfits
+        .counts()
+        .map(|(side, reason, count)| v1::Misfits {
+            side: side.column().to_owned(),
+            reason: reason.name().to_owned(),
+            count: count.messages,
+            positions: count.latest.iter().map(source_position).collect(),
+        })
+        .collect()
+}
+
+fn source_position(place: &SourcePlace) -> v1::SourcePosition {
+    v1::SourcePosition {
+        topic: place.partition.topic.clone(),
+        partition: place.partition.partition,
+        offset: place.offset,
+        epoch: place.epoch,
     }
 }
 
@@ -182,6 +215,7 @@ pub(super) fn timestamp(ms: i64) -> prost_types::Timestamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stream_pipeline::position::PartitionId;
     use stream_spec::stream::{DirectSchemas, SchemaText};
 
     #[test]
@@ -189,6 +223,7 @@ mod tests {
         let history: Vec<AcceptedSchemas> = (1..=1000)
             .map(|number| AcceptedSchemas {
                 number,
+                generation: number,
                 schemas: DirectSchemas {
                     key: None,
                     payload: Some(SchemaText::Json("x".repeat(SCHEMA_TEXTS_BYTES_MAX / 10))),
@@ -198,7 +233,17 @@ mod tests {
                 digest: "0".repeat(64),
             })
             .collect();
-        let versions = schema_versions(&history);
+        let place = SourcePlace {
+            partition: PartitionId {
+                topic: "orders".into(),
+                partition: 1,
+            },
+            offset: 7,
+            epoch: 0,
+        };
+        let versions = schema_versions(&history, &BTreeMap::from([(1, vec![place.clone()])]));
+        assert_eq!(versions[0].first_positions, [source_position(&place)]);
+        assert!(versions[1..].iter().all(|version| version.first_positions.is_empty()));
         assert!(versions.iter().map(|version| version.number).eq(1..=1000));
         assert!(versions.iter().all(|version| version.digest.len() == 64));
         let with_texts: Vec<u64> = versions.iter().filter(|it| it.schemas.is_some()).map(|it| it.number).collect();

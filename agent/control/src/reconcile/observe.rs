@@ -86,6 +86,7 @@ pub(super) fn describe(mut observed: ObservedStream, sighting: &Sighting<'_>, no
             } else {
                 observed.generation
             };
+            observed.note_schema_starts(&status.schema_starts);
             if let Some(table) = &status.table {
                 observed.table = Some(table.into());
             }
@@ -194,7 +195,10 @@ pub(super) fn reason_of(error: &PipelineError) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SCHEMA_START_POSITIONS_MAX;
+    use stream_pipeline::position::{PartitionId, SourcePlace};
     use stream_pipeline::status::PipelineCondition;
+    use stream_pipeline::table::SchemaStart;
 
     fn started(phase: Phase, condition: Option<&'static str>) -> PipelineStatus {
         let conditions = condition
@@ -286,6 +290,43 @@ mod tests {
                 .find(|condition| condition.condition_type == TABLE_HEALTHY)
                 .unwrap();
             assert_eq!((observed.state, healthy.reason.as_str(), healthy.status), (state, reason, false));
+        }
+    }
+
+    #[test]
+    fn beginnings_of_schemas_stay_when_the_table_tells_of_later_ones_only() {
+        let start = |version, offsets: std::ops::Range<i64>| SchemaStart {
+            version,
+            positions: offsets.map(place).collect(),
+        };
+        let mut observed = ObservedStream::default();
+        for starts in [vec![start(1, 0..1)], vec![start(1, 0..2), start(2, 5..6)], vec![start(3, 9..10)]] {
+            let status = PipelineStatus {
+                schema_starts: starts.into(),
+                ..started(Phase::Running, None)
+            };
+            let sighting = Sighting::Started {
+                status: &status,
+                verdict: None,
+                whereabouts: None,
+            };
+            observed = describe(observed, &sighting, 1);
+        }
+        let expected = [(1, vec![place(0), place(1)]), (2, vec![place(5)]), (3, vec![place(9)])];
+        assert_eq!(observed.schema_starts, expected.into());
+        let many = i64::try_from(SCHEMA_START_POSITIONS_MAX).unwrap();
+        observed.note_schema_starts(&[start(4, 0..many - 2)]);
+        assert_eq!(observed.schema_starts.keys().collect::<Vec<_>>(), [&2, &3, &4], "the oldest goes");
+    }
+
+    fn place(offset: i64) -> SourcePlace {
+        SourcePlace {
+            partition: PartitionId {
+                topic: "orders".into(),
+                partition: 0,
+            },
+            offset,
+            epoch: 0,
         }
     }
 

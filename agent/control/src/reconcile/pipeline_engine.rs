@@ -206,6 +206,7 @@ mod tests {
                 .unwrap(),
             positions: Default::default(),
             source: SourceIdentity::default(),
+            schemas: Default::default(),
             history: Duration::from_secs(60),
         };
         Warehouse::open(text(warehouse), None).unwrap().create(table).await.unwrap();

@@ -65,6 +65,7 @@ async fn keep(shared: &Arc<Shared>, record: StreamRecord) -> Result<Next, StoreE
                 tracing::info!(table = %record.declared.spec.ingestion.destination, version = state.version, "provisioned table");
                 observed.provisioned = true;
                 observed.generation = state.generation;
+                observed.note_schema_starts(&state.schema_starts);
                 observed.table = Some(state.into());
                 // Durable before anything reads: from here on a table that is not there is lost, never made anew.
                 shared.store.observe_stream(&record.uid, &observed).await?;
@@ -253,6 +254,7 @@ fn watch(shared: &Arc<Shared>, uid: &str, pipeline: &dyn RunningPipeline) -> Abo
             status.generation,
             status.conditions.clone(),
             status.table.is_some(),
+            status.schema_starts.clone(),
         )
     };
     let mut known = essence(&receiver.borrow_and_update());

@@ -4,6 +4,7 @@ mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stream_pipeline::position::{PartitionId, SourcePlace};
 use stream_spec::name::{ConnectionName, ScopeName, SecretKey, StreamName};
 
 use super::documents::{DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
@@ -371,10 +372,19 @@ async fn a_write_replaces_only_what_was_read<S: Store>(store: &S) {
 
 async fn what_is_observed_does_not_touch_what_is_declared<S: Store>(store: &S) {
     let before = store.stream_by_uid("u1").await.unwrap().unwrap();
+    let place = SourcePlace {
+        partition: PartitionId {
+            topic: "orders".into(),
+            partition: 1,
+        },
+        offset: 7,
+        epoch: 1,
+    };
     let observed = ObservedStream {
         provisioned: true,
         generation: 2,
         state: StreamState::Active,
+        schema_starts: [(2, vec![place])].into(),
         ..Default::default()
     };
     store.observe_stream("u1", &observed).await.unwrap();

@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use stream_pipeline::engine::StreamDefinition;
+use stream_pipeline::position::SourcePlace;
 use stream_pipeline::status::TableProgress;
-use stream_pipeline::table::TableState;
+use stream_pipeline::table::{SchemaStart, TableState};
 use stream_spec::connection::ConnectionSpec;
 use stream_spec::name::ConnectionName;
 use stream_spec::stream::{ConnectionConfig, DirectSchemas, StreamOperations, StreamSpec};
 use stream_spec::types::Field;
 
+use crate::limits::SCHEMA_START_POSITIONS_MAX;
 use crate::state::{Condition, StreamState};
 
 /// One stream.
@@ -82,6 +84,9 @@ pub enum Presence {
 pub struct AcceptedSchemas {
     /// From 1.
     pub number: u64,
+    /// The first definition generation that has them; 0 where an older agent did not write it down.
+    #[serde(default)]
+    pub generation: u64,
     /// Both sides.
     pub schemas: DirectSchemas,
     /// Milliseconds since 1970.
@@ -109,6 +114,9 @@ pub struct ObservedStream {
     pub conditions: Vec<Condition>,
     /// The table as last seen; what is left to say about it once it is gone.
     pub table: Option<ObservedTable>,
+    /// The first positions that were read by each version of the schemas, by its number. The table tells the last ones.
+    #[serde(default)]
+    pub schema_starts: BTreeMap<u64, Vec<SourcePlace>>,
 }
 
 /// A table as it was seen.
@@ -204,7 +212,23 @@ impl StreamRecord {
             run_as: declared.created_by.clone(),
             operations: declared.operations.clone(),
             schema_history: declared.schemas(),
+            schemas_generation: declared.schema_history.last().map_or(0, |last| last.generation),
             excluded_at_creation: declared.never_ingested.clone(),
+        }
+    }
+}
+
+impl ObservedStream {
+    /// Takes in what a table tells of its versions' beginnings; of too many positions those of the oldest versions go.
+    pub fn note_schema_starts(&mut self, starts: &[SchemaStart]) {
+        for start in starts {
+            self.schema_starts.insert(start.version, start.positions.clone());
+        }
+        let mut positions: usize = self.schema_starts.values().map(Vec::len).sum();
+        while positions > SCHEMA_START_POSITIONS_MAX
+            && let Some((_, oldest)) = self.schema_starts.pop_first()
+        {
+            positions -= oldest.len();
         }
     }
 }

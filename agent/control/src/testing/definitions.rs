@@ -54,6 +54,7 @@ pub(crate) fn declared(name: &str) -> DeclaredStream {
         presence: Presence::Present,
         schema_history: vec![AcceptedSchemas {
             number: 1,
+            generation: 1,
             schemas,
             accept_time_ms: 5,
             accepted_by: "local-admin".into(),

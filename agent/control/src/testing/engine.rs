@@ -24,6 +24,8 @@ pub(crate) struct Table {
     pub(crate) uid: String,
     pub(crate) generation: u64,
     pub(crate) columns: Vec<Field>,
+    /// How many versions of the schemas there are, and the generation that brought the last.
+    pub(crate) schemas: (usize, u64),
     /// Tells a table from one that was made anew.
     pub(crate) incarnation: usize,
 }
@@ -100,6 +102,10 @@ fn columns_of(definition: &StreamDefinition) -> Vec<Field> {
     .unwrap()
 }
 
+fn schemas_of(definition: &StreamDefinition) -> (usize, u64) {
+    (definition.schema_history.len(), definition.schemas_generation)
+}
+
 fn state_of(table: &Table) -> TableState {
     TableState {
         version: 0,
@@ -109,6 +115,7 @@ fn state_of(table: &Table) -> TableState {
         positions: Default::default(),
         source: SourceIdentity::default(),
         losses: Vec::new(),
+        schema_starts: Arc::default(),
         totals: TableTotals {
             rows: 3,
             bytes: 30,
@@ -140,6 +147,7 @@ fn follow(world: &mut World, definition: &StreamDefinition) -> PipelineStatus {
     };
     table.generation = definition.generation;
     table.columns = columns_of(definition);
+    table.schemas = schemas_of(definition);
     status.generation = definition.generation;
     status.phase = if definition.operations.paused {
         Phase::Paused
@@ -183,6 +191,7 @@ impl PipelineEngine for FakeEngine {
                 uid: definition.uid.clone(),
                 generation: definition.generation,
                 columns: columns_of(definition),
+                schemas: schemas_of(definition),
                 incarnation: world.tables_made,
             };
             let state = state_of(&table);

@@ -91,6 +91,12 @@ impl World {
         } else {
             v1::StreamState::Active
         });
+        let source_position = v1::SourcePosition {
+            topic: "cards".to_owned(),
+            partition: 2,
+            offset: 77,
+            epoch: 1,
+        };
         let status = v1::StreamStatus {
             uid: format!("uid-{number}"),
             generation: 1,
@@ -103,6 +109,18 @@ impl World {
                 status: v1::ConditionStatus::False.into(),
                 reason: "BrokerUnreachable".to_owned(),
                 message: "broker:9092 refuses connections".to_owned(),
+                ..Default::default()
+            }],
+            misfits: vec![v1::Misfits {
+                side: "value".to_owned(),
+                reason: "malformed".to_owned(),
+                count: 12,
+                positions: vec![source_position.clone()],
+            }],
+            records_filtered: 34,
+            schema_versions: vec![v1::SchemaVersion {
+                number: 1,
+                first_positions: vec![source_position],
                 ..Default::default()
             }],
             ..Default::default()

@@ -147,7 +147,7 @@ fn declare(context: &RequestContext, new: &NewStream) -> Result<DeclaredStream, 
                 &new.spec.excluded_columns,
             );
             (
-                vec![accepted(1, schemas, who, now_ms)?],
+                vec![accepted((1, 1), schemas, who, now_ms)?],
                 never_ingested.map_err(ServiceError::Invalid)?,
             )
         }

@@ -121,9 +121,9 @@ fn same_meaning(left: &DirectSchemas, right: &DirectSchemas) -> bool {
     side(&left.key, &right.key) && side(&left.payload, &right.payload)
 }
 
-/// A version of a stream's schemas.
+/// A version of a stream's schemas, and the generation that brings it.
 pub(super) fn accepted(
-    number: u64,
+    (number, generation): (u64, u64),
     schemas: &DirectSchemas,
     accepted_by: &str,
     accept_time_ms: i64,
@@ -143,6 +143,7 @@ pub(super) fn accepted(
     let digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(AcceptedSchemas {
         number,
+        generation,
         schemas: schemas.clone(),
         accept_time_ms,
         accepted_by: accepted_by.to_owned(),

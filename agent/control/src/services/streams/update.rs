@@ -135,7 +135,8 @@ impl StreamService {
                 return Err(too_many_versions(&change.name));
             }
             let number = declared.schema_history.last().map_or(1, |last| last.number + 1);
-            declared.schema_history.push(accepted(number, schemas, who, now_ms)?);
+            let generation = declared.generation + 1;
+            declared.schema_history.push(accepted((number, generation), schemas, who, now_ms)?);
         }
         declared.spec = wanted;
         declared.never_ingested = decision.never_ingested;

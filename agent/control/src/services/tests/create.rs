@@ -64,6 +64,7 @@ async fn a_create_that_cannot_be_says_which_field_and_why() {
             uid: String::new(),
             generation: 0,
             columns: Vec::new(),
+            schemas: (1, 1),
             incarnation: 9,
         },
     );

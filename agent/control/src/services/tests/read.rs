@@ -65,6 +65,7 @@ async fn a_check_sees_what_is_in_the_way_of_a_replacements_table() {
             uid: String::new(),
             generation: 0,
             columns: Vec::new(),
+            schemas: (1, 1),
             incarnation: 9,
         },
     );

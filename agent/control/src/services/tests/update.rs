@@ -15,7 +15,8 @@ async fn an_update_is_in_force_when_it_returns() {
         (status.generation, status.observed_generation, status.schema_versions.len()),
         (2, 2, 2)
     );
-    assert_eq!(agent.engine.table(&table()).unwrap().generation, 2);
+    let made = agent.engine.table(&table()).unwrap();
+    assert_eq!((made.generation, made.schemas), (2, (2, 2)));
     let value = format!("{:?}", agent.engine.table(&table()).unwrap().columns);
     assert!(
         !value.contains("note"),
@@ -23,7 +24,9 @@ async fn an_update_is_in_force_when_it_returns() {
     );
     let record = agent.update("", &[], &["excluded_columns"], 2).await.unwrap();
     assert_eq!(record.status.unwrap().observed_generation, 3);
-    assert!(format!("{:?}", agent.engine.table(&table()).unwrap().columns).contains("note"));
+    let made = agent.engine.table(&table()).unwrap();
+    assert!(format!("{:?}", made.columns).contains("note"));
+    assert_eq!(made.schemas, (2, 2), "exclusions make no version of the schemas");
 }
 
 #[tokio::test]
