@@ -314,7 +314,7 @@ fn a_death_at_a_point_of_create_update_and_delete_leaves_something_that_apply_fi
 }
 
 /// Runs a command during which the agent dies at that point, and starts the agent again.
-fn apply_cut_off(stage: &mut Stage, command: &[&str], point: Point) {
+pub(crate) fn apply_cut_off(stage: &mut Stage, command: &[&str], point: Point) {
     stage.agent.failpoints().arm(&format!("{} kill\n", point.name()));
     let arguments: Vec<&str> = command.iter().copied().chain(["-json", "-input=false", "-auto-approve"]).collect();
     let running = stage.workspace.start(&arguments);
@@ -325,7 +325,7 @@ fn apply_cut_off(stage: &mut Stage, command: &[&str], point: Point) {
 }
 
 /// Applies until the plan is empty; an answer that was lost is taken up by import, as the error says.
-fn finish(stage: &Stage) {
+pub(crate) fn finish(stage: &Stage) {
     let run = stage.workspace.apply_now();
     if run.errors().any(|error| error.mentions("import {")) {
         for (address, id) in [(config::CONNECTION, CONNECTION_NAME), (config::STREAM, STREAM_NAME)] {

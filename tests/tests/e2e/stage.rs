@@ -99,6 +99,18 @@ impl Stage {
     }
 }
 
+/// The status of the standard stream as Terraform shows it to somebody who only looks.
+pub(crate) fn status_shown_by(agent: &Agent) -> Value {
+    let looking = Workspace::new(agent.endpoint());
+    looking.write(&json!({
+        "terraform": {"required_providers": {"featurestore": {"source": "featurestore/featurestore"}}},
+        "data": {"featurestore_stream": {"seen": {"name": STREAM_NAME}}},
+        "output": {"status": {"value": "${data.featurestore_stream.seen.status}"}},
+    }));
+    looking.apply_now().assert_success();
+    looking.state()["values"]["outputs"]["status"]["value"].clone()
+}
+
 /// An order whose every field follows from its number.
 pub(crate) fn order(number: i64) -> Outgoing {
     let amount = f64::from(i32::try_from(number).unwrap()) / 4.0;

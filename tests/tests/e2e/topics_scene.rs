@@ -17,7 +17,7 @@ use featurestore_proto::v1::{ConditionStatus, StreamStatus};
 use serde_json::{Value, json};
 
 use crate::rows::await_count;
-use crate::stage::{PARTITIONS, order, unique};
+use crate::stage::{PARTITIONS, order, status_shown_by, unique};
 
 /// Agents here look for what has changed every second.
 const FLAGS: [&str; 2] = ["--discovery-interval", "1s"];
@@ -172,15 +172,7 @@ impl Scene {
     }
 
     fn shown_by_data_source(&self) -> Value {
-        let looking = Workspace::new(self.agent.endpoint());
-        let document = json!({
-            "terraform": {"required_providers": {"featurestore": {"source": "featurestore/featurestore"}}},
-            "data": {"featurestore_stream": {"seen": {"name": STREAM_NAME}}},
-            "output": {"partitions": {"value": "${data.featurestore_stream.seen.status.partitions}"}},
-        });
-        looking.write(&document);
-        looking.apply_now().assert_success();
-        looking.state()["values"]["outputs"]["partitions"]["value"].clone()
+        status_shown_by(&self.agent)["partitions"].clone()
     }
 }
 
