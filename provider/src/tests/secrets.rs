@@ -135,6 +135,23 @@ async fn an_imported_secret_takes_the_configured_value() {
     assert_eq!(kept(&bench, SECRET), "hunter2");
 }
 
+#[tokio::test]
+async fn a_password_that_someone_else_took_away_is_sent_again() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_one(CONNECTION, None, &sasl()).await;
+    let connection = |bench: &Bench| bench.agent.world().connections["kafka"].clone();
+    let taken_away = featurestore_proto::v1::Connection {
+        secrets_revision: String::new(),
+        generation: 2,
+        ..connection(&bench)
+    };
+    bench.agent.world().connections.insert("kafka".to_owned(), taken_away);
+    let refreshed = bench.refreshed(&bench.refreshed(&stored).await).await;
+    assert_eq!(bench.plan_one(CONNECTION, Some(&refreshed), &sasl()).await.action(), Action::Update);
+    bench.applied_one(CONNECTION, Some(&refreshed), &sasl()).await;
+    assert!(!connection(&bench).secrets_revision.is_empty());
+}
+
 /// A password goes along where it would be sent elsewhere from now on, and otherwise stays where it is.
 #[tokio::test]
 async fn a_password_is_sent_again_with_the_address_it_goes_to() {

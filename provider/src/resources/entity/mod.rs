@@ -227,8 +227,10 @@ impl<E: Entity> Resource for EntityResource<E> {
 fn notes(facts: &Facts, written: Option<String>) -> Private {
     let mut private = Private::default();
     private.set(GENERATION, facts.generation);
-    if !facts.revision.is_empty() {
-        private.set(WRITTEN, written.unwrap_or_else(|| facts.revision.clone()));
+    // One that was taken away elsewhere has no revision any more, and Terraform still has written one.
+    let revision = (!facts.revision.is_empty()).then(|| facts.revision.clone());
+    if let Some(written) = written.or(revision) {
+        private.set(WRITTEN, written);
     }
     private
 }

@@ -18,8 +18,8 @@ pub(super) fn secrets_that_changed_elsewhere<E: Entity>(request: &PlanRequest<'_
     let path = AttributePath::attributes(attribute);
     plan.mark_unknown(&path);
     let detail = format!(
-        "Since Terraform wrote the {} `{}`, someone else has written a value of it. Applying the plan sends the configuration's values \
-         again.",
+        "Since Terraform wrote the {} `{}`, a value of it was written in another way, or taken away. Applying the plan sends the \
+         configuration's values again.",
         E::NOUN,
         E::key(request.prior)
     );
