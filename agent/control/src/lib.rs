@@ -4,6 +4,7 @@
 //! call means, `governance/` says who may make it, `grpc/` and `http/` put the services on a port. It knows no broker and
 //! no Delta log: those are behind `reconcile::engine::PipelineEngine`.
 
+pub mod audit;
 mod clock;
 pub mod connections;
 pub mod governance;

@@ -81,6 +81,14 @@ pub(crate) const MESSAGE_BYTES_OUT_MAX: usize = 64 << 20;
 /// A page of a list ends after so many bytes, however few streams that is.
 pub(crate) const PAGE_BYTES_MAX: usize = 2 << 20;
 
+/// Audit events that wait to be written to their table, some 300 bytes each: days of a busy agent. Beyond that nothing changes,
+/// because a change without its event would be lost to the audit.
+pub(crate) const AUDIT_EVENTS_MAX: i64 = 1_000_000;
+
+/// Names that a filtered list passes over before it gives up: reading on without end would let one list of a caller who sees
+/// nothing cost as much as it likes.
+pub(crate) const LIST_PASSED_OVER_MAX: usize = 100_000;
+
 /// Longest request id that is taken from a header into logs.
 pub(crate) const REQUEST_ID_CHARS_MAX: usize = 128;
 

@@ -24,6 +24,15 @@ impl ConnectionChanges {
         }
     }
 
+    /// Moves every counter: it was changed who may use what.
+    pub fn announce_all(&self) {
+        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.retain(|_, counter| counter.receiver_count() > 0);
+        for counter in counters.values() {
+            counter.send_modify(|count| *count = count.wrapping_add(1));
+        }
+    }
+
     pub(super) fn follow(&self, name: &ConnectionName) -> watch::Receiver<u64> {
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         counters.entry(name.clone()).or_insert_with(|| watch::Sender::new(0)).subscribe()

@@ -26,6 +26,11 @@ macro_rules! calls {
                 match self { $($(Self::$call => stringify!($call),)+)+ }
             }
 
+            /// The call of that name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|call| call.name() == name)
+            }
+
             /// The service that it belongs to.
             pub const fn service(self) -> &'static str {
                 match self { $($(Self::$call => stringify!($service),)+)+ }

@@ -4,6 +4,7 @@ use featurestore_proto::v1;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::status;
+use crate::audit;
 use crate::services::error::ServiceError;
 
 /// Answers for every area that is not there.
@@ -11,7 +12,9 @@ pub(super) struct Missing;
 
 /// The refusal of a whole area.
 pub(super) fn area(work: &'static str, capability: &'static str) -> Status {
-    status::of(&ServiceError::MissingArea { work, capability })
+    let status = status::of(&ServiceError::MissingArea { work, capability });
+    audit::ended(status::outcome(status.code()));
+    status
 }
 
 macro_rules! missing_service {
@@ -53,11 +56,4 @@ missing_service! {
     list_volumes: ListVolumesRequest => ListVolumesResponse;
     update_volume: UpdateVolumeRequest => UpdateVolumeResponse;
     delete_volume: DeleteVolumeRequest => DeleteVolumeResponse;
-}
-
-missing_service! {
-    grant_service_server::GrantService, "keep grants", "grants",
-    get_grants: GetGrantsRequest => GetGrantsResponse;
-    list_grants: ListGrantsRequest => ListGrantsResponse;
-    set_grants: SetGrantsRequest => SetGrantsResponse;
 }

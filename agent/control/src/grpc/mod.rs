@@ -2,7 +2,9 @@
 
 mod agent;
 mod answers;
+mod audited;
 mod connections;
+mod grants;
 mod missing;
 mod requests;
 mod status;
@@ -11,25 +13,28 @@ mod tokens;
 
 use std::sync::Arc;
 
+use axum::{Router, middleware};
 use featurestore_proto::v1;
 use tonic::Request;
 use tonic::service::Routes;
 use uuid::Uuid;
 
+use crate::audit;
 use crate::governance::calls::Call;
 use crate::governance::{Principal, RequestContext};
 use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHARS_MAX};
 use crate::services::Services;
 use crate::services::agent::AgentService;
 use crate::services::connections::ConnectionService;
+use crate::services::grants::GrantService;
 use crate::services::streams::StreamService;
 use crate::services::tokens::TokenService;
 
 /// The header in which a caller may name its request.
 const REQUEST_ID_HEADER: &str = "x-request-id";
 
-/// All gRPC services over `services`.
-pub(crate) fn routes(services: &Arc<Services>) -> Routes {
+/// All gRPC services over `services`, with every call audited.
+pub(crate) fn routes(services: &Arc<Services>) -> Router {
     macro_rules! served {
         ($server:ident :: $type:ident, $service:expr) => {
             v1::$server::$type::new($service)
@@ -41,14 +46,17 @@ pub(crate) fn routes(services: &Arc<Services>) -> Routes {
     let connections = connections::ConnectionsOverGrpc(ConnectionService::new(services.clone()));
     let agent = agent::AgentOverGrpc(AgentService::new(services.clone()));
     let tokens = tokens::TokensOverGrpc(TokenService::new(services.clone()));
+    let grants = grants::GrantsOverGrpc(GrantService::new(services.clone()));
     Routes::new(served!(stream_service_server::StreamServiceServer, streams))
         .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
         .add_service(served!(agent_service_server::AgentServiceServer, agent))
         .add_service(served!(credential_service_server::CredentialServiceServer, missing::Missing))
         .add_service(served!(secret_service_server::SecretServiceServer, missing::Missing))
         .add_service(served!(volume_service_server::VolumeServiceServer, missing::Missing))
-        .add_service(served!(grant_service_server::GrantServiceServer, missing::Missing))
+        .add_service(served!(grant_service_server::GrantServiceServer, grants))
         .add_service(served!(token_service_server::TokenServiceServer, tokens))
+        .into_axum_router()
+        .layer(middleware::from_fn_with_state(services.clone(), audited::every_call))
 }
 
 /// Who calls, as the door found out (`http/door.rs`). A request that came by no door is nobody's.
@@ -71,6 +79,7 @@ async fn serve<T>(
     work: impl Future<Output = Result<T, crate::services::error::ServiceError>>,
 ) -> Result<tonic::Response<T>, tonic::Status> {
     use tracing::Instrument;
+    audit::called_by(context);
     let span = tracing::info_span!(
         "call",
         call = call.name(),
@@ -79,8 +88,15 @@ async fn serve<T>(
     );
     async {
         match work.await {
-            Ok(answer) => Ok(tonic::Response::new(answer)),
-            Err(error) => Err(status::of(&error)),
+            Ok(answer) => {
+                audit::ended(audit::OK);
+                Ok(tonic::Response::new(answer))
+            }
+            Err(error) => {
+                let status = status::of(&error);
+                audit::ended(status::outcome(status.code()));
+                Err(status)
+            }
         }
     }
     .instrument(span)

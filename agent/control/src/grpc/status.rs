@@ -8,6 +8,7 @@ use tonic::{Code, Status};
 
 use crate::limits::RETRY_ADVICE;
 use crate::services::error::ServiceError;
+use crate::store::StoreError;
 
 /// The status of an error. Errors of ours are logged here, once; a caller's are the caller's.
 pub(super) fn of(error: &ServiceError) -> Status {
@@ -42,17 +43,48 @@ pub(super) fn of(error: &ServiceError) -> Status {
         ServiceError::Vault(vault) if !vault.is_passing() => Status::failed_precondition(message),
         ServiceError::TableUnavailable(_) | ServiceError::Vault(_) => {
             tracing::warn!(%error, "call failed");
-            let retry_after = prost_types::Duration::try_from(RETRY_ADVICE).ok();
-            let detail = v1::ErrorDetail {
-                retry_after,
-                ..Default::default()
-            };
-            status_with_detail(Code::Unavailable, message, &detail)
+            unavailable(message)
+        }
+        ServiceError::Store(StoreError::AuditFull { .. }) => {
+            tracing::error!(%error, "call failed");
+            unavailable(message)
         }
         ServiceError::Store(_) | ServiceError::Random(_) => {
             tracing::error!(%error, "call failed");
             Status::internal(message)
         }
+    }
+}
+
+/// A refusal that may be none a little later.
+fn unavailable(message: String) -> Status {
+    let detail = v1::ErrorDetail {
+        retry_after: prost_types::Duration::try_from(RETRY_ADVICE).ok(),
+        ..Default::default()
+    };
+    status_with_detail(Code::Unavailable, message, &detail)
+}
+
+/// What the audit says of a call: the code that it was answered with.
+pub(super) fn outcome(code: Code) -> &'static str {
+    match code {
+        Code::Ok => crate::audit::OK,
+        Code::Cancelled => "cancelled",
+        Code::Unknown => "unknown",
+        Code::InvalidArgument => "invalid_argument",
+        Code::DeadlineExceeded => "deadline_exceeded",
+        Code::NotFound => "not_found",
+        Code::AlreadyExists => "already_exists",
+        Code::PermissionDenied => "permission_denied",
+        Code::ResourceExhausted => "resource_exhausted",
+        Code::FailedPrecondition => "failed_precondition",
+        Code::Aborted => "aborted",
+        Code::OutOfRange => "out_of_range",
+        Code::Unimplemented => "unimplemented",
+        Code::Internal => "internal",
+        Code::Unavailable => "unavailable",
+        Code::DataLoss => "data_loss",
+        Code::Unauthenticated => "unauthenticated",
     }
 }
 

@@ -23,7 +23,6 @@ use crate::services::Services;
 /// All routes of the port.
 pub fn router(services: &Arc<Services>, authenticator: Arc<Authenticator>) -> Router {
     grpc::routes(services)
-        .into_axum_router()
         .layer(middleware::from_fn_with_state(authenticator, door::known_only))
         // The process is there and answers: nothing that it depends on is asked.
         .route("/healthz", get(|| async { "ok" }))

@@ -17,6 +17,14 @@ pub enum Kind {
     Connection,
     /// A token.
     Token,
+    /// A service credential.
+    Credential,
+    /// A secret scope.
+    Scope,
+    /// A volume.
+    Volume,
+    /// The grants on something.
+    Grants,
 }
 
 impl std::fmt::Display for Kind {
@@ -25,6 +33,10 @@ impl std::fmt::Display for Kind {
             Self::Stream => "stream",
             Self::Connection => "connection",
             Self::Token => "token",
+            Self::Credential => "service credential",
+            Self::Scope => "secret scope",
+            Self::Volume => "volume",
+            Self::Grants => "set of grants",
         })
     }
 }

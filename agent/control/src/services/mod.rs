@@ -7,6 +7,8 @@
 pub mod agent;
 pub mod connections;
 pub mod error;
+mod filling;
+pub mod grants;
 mod page;
 pub mod streams;
 #[cfg(test)]

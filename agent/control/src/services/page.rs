@@ -13,6 +13,16 @@ pub struct Page<T> {
     pub next_page_token: String,
 }
 
+impl<T> Page<T> {
+    /// The same page of other items.
+    pub(super) fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(change).collect(),
+            next_page_token: self.next_page_token,
+        }
+    }
+}
+
 /// Which page is wanted.
 #[derive(Clone, Debug, Default)]
 pub struct PageRequest {

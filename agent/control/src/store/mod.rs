@@ -4,6 +4,7 @@
 //! Positions are not here: they live in the tables. The invariant: what a caller declares and what the reconciler
 //! observes are written apart, so that neither ever overwrites the other.
 
+pub mod audit;
 #[cfg(test)]
 mod conformance;
 pub mod documents;
@@ -16,6 +17,7 @@ pub mod tokens;
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 
+use audit::AuditStore;
 use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use secrets::{SecretStore, SecretsWrite};
@@ -60,6 +62,12 @@ pub enum StoreError {
         /// Why it failed.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Nothing may change without an audit event, and there is no room for one.
+    #[error("{bound} audit events wait to be written to their table, and nothing changes until some are; see why that does not happen")]
+    AuditFull {
+        /// How many may wait.
+        bound: i64,
     },
     /// The store was closed before the call.
     #[error("the store is closed")]
@@ -154,7 +162,7 @@ impl std::fmt::Display for Parent {
 /// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
 /// it either done or not done.
 #[async_trait]
-pub trait Store: SecretStore + TokenStore + Send + Sync + 'static {
+pub trait Store: AuditStore + SecretStore + TokenStore + Send + Sync + 'static {
     /// Declares a new stream if name and table are free and its connection exists.
     async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError>;
 

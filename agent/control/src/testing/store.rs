@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, SecretKey, StreamName, TableName};
 
 use super::effects::{Effects, MadeToFail};
+use crate::audit::AuditEvent;
 use crate::governance::secrets::ScopeId;
+use crate::store::audit::{AuditStore, StoredAuditEvent};
 use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
@@ -46,6 +48,19 @@ impl SecretStore for FaultyStore {
     }
     async fn delete_secret(&self, scope: &ScopeId, key: &SecretKey) -> Result<bool, StoreError> {
         self.inner.delete_secret(scope, key).await
+    }
+}
+
+#[async_trait]
+impl AuditStore for FaultyStore {
+    async fn append_audit_event(&self, event: &AuditEvent) -> Result<bool, StoreError> {
+        self.inner.append_audit_event(event).await
+    }
+    async fn audit_events(&self, after: i64, limit: usize) -> Result<Vec<StoredAuditEvent>, StoreError> {
+        self.inner.audit_events(after, limit).await
+    }
+    async fn forget_audit_events(&self, up_to: i64) -> Result<(), StoreError> {
+        self.inner.forget_audit_events(up_to).await
     }
 }
 

@@ -17,9 +17,11 @@ use stream_spec::{capability, validate};
 
 use super::Services;
 use super::error::{Kind, ServiceError};
-use super::page::{self, Page, PageRequest};
+use super::filling::Filling;
+use super::page::{Page, PageRequest};
 use crate::connections::secrets_revision;
-use crate::governance::{Action, RequestContext, Securable};
+use crate::governance::privilege::SecurableType;
+use crate::governance::{Action, Listed, RequestContext, Securable, SecurableKind};
 use crate::limits::NAMES_IN_A_MESSAGE_MAX;
 use crate::store::DeletedConnection;
 use crate::store::records::ConnectionRecord;
@@ -115,14 +117,18 @@ impl ConnectionService {
             .authorizer
             .authorize(context, Action::List, Securable::Connections)
             .await?;
-        let (limit, after) = (page.limit()?, page.after(LIST)?);
-        let mut records = self.services.store.list_connections(after.as_deref(), limit + 1).await?;
-        let has_more = records.len() > limit;
-        records.truncate(limit);
-        let next_page_token = match records.last() {
-            Some(last) if has_more => page::token(LIST, last.spec.name.as_str()),
-            _ => String::new(),
-        };
+        let mut filling = Filling::begin(LIST, page)?;
+        while let Some((after, count)) = filling.next()? {
+            let read = self.services.store.list_connections(after, count).await?;
+            let listed: Vec<_> = read.iter().map(listed).collect();
+            let authorizer = &self.services.authorizer;
+            let visible = authorizer.readable(&context.principal, SecurableKind::Connection, &listed).await?;
+            filling.take(read, &visible, |record| record.spec.name.to_string());
+        }
+        let Page {
+            items: records,
+            next_page_token,
+        } = filling.page();
         let mut items = Vec::with_capacity(records.len());
         for record in records {
             items.push(self.view(record).await?);
@@ -206,6 +212,14 @@ impl ConnectionService {
             (true, false) => Err(ServiceError::MissingCapability(missing_capabilities)),
             (true, true) => Ok(()),
         }
+    }
+}
+
+fn listed(record: &ConnectionRecord) -> Listed<'_> {
+    Listed {
+        securable_type: SecurableType::Connection,
+        name: record.spec.name.as_str(),
+        owner: Some(record.created_by.as_str()),
     }
 }
 

@@ -6,7 +6,6 @@ use stream_spec::verdict::Verdict;
 use stream_spec::violation::Violation;
 use stream_spec::{capability, subscription, table, validate};
 
-use super::create::table_taken;
 use super::{StreamService, StreamView};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::services::error::ServiceError;
@@ -66,18 +65,30 @@ impl StreamService {
         let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
         let existing = services.store.stream_by_name(&spec.name).await?;
         if is_sound {
-            let in_the_way = self.what_is_in_the_way(spec, existing.as_ref()).await?;
+            let in_the_way = self.what_is_in_the_way(context, spec, existing.as_ref()).await?;
             answer.violations.extend(in_the_way);
         }
         if let (Some(existing), false) = (existing, request.as_new) {
-            self.check_against_the_existing(existing, spec, &mut answer)?;
+            if self.may_read(context, &existing).await? {
+                self.check_against_the_existing(existing, spec, &mut answer)?;
+            } else {
+                // As a create would have it: that there is one is all that is said of it.
+                let remedy = "choose another name, or ask for a privilege on its table";
+                let violation = Violation::new("name", spec.name.as_str(), "there is a stream of that name", remedy);
+                answer.violations.push(violation);
+            }
         }
         Ok(answer)
     }
 
     /// What a create would find where its table is to go. The stream of that name, if there is one, goes first, and its table
     /// with it.
-    async fn what_is_in_the_way(&self, spec: &StreamSpec, existing: Option<&StreamRecord>) -> Result<Option<Violation>, ServiceError> {
+    async fn what_is_in_the_way(
+        &self,
+        context: &RequestContext,
+        spec: &StreamSpec,
+        existing: Option<&StreamRecord>,
+    ) -> Result<Option<Violation>, ServiceError> {
         let (store, table) = (&self.services.store, &spec.ingestion.destination);
         if existing.is_some_and(|existing| existing.declared.spec.ingestion.destination == *table) {
             return Ok(None);
@@ -86,12 +97,13 @@ impl StreamService {
             // One that nobody writes stays.
             return Ok((!self.is_free(table, "").await?).then(|| self.table_exists(table)));
         };
-        let owner_leaves = match store.stream_by_name(&owner).await? {
-            Some(record) => record.declared.presence != Presence::Present,
-            None => true,
-        };
+        let record = store.stream_by_name(&owner).await?;
+        let owner_leaves = record.is_none_or(|record| record.declared.presence != Presence::Present);
         // It may go with its stream before this one comes. Where something is destroyed for this one, that is no bet to make.
-        Ok((existing.is_some() && !owner_leaves).then(|| table_taken(table, &owner)))
+        if existing.is_none() || owner_leaves {
+            return Ok(None);
+        }
+        self.table_taken(context, table, &owner).await.map(Some)
     }
 
     fn check_against_the_existing(

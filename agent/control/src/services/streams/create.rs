@@ -66,7 +66,8 @@ impl StreamService {
             InsertedStream::Inserted(record) => *record,
             InsertedStream::NameTaken(existing) => return self.answer_for_existing(*existing, &new).await,
             InsertedStream::TableTaken { by } => {
-                return Err(ServiceError::Precondition(vec![table_taken(&new.spec.ingestion.destination, &by)]));
+                let taken = self.table_taken(context, &new.spec.ingestion.destination, &by).await?;
+                return Err(ServiceError::Precondition(vec![taken]));
             }
             InsertedStream::ConnectionMissing { name } => return Err(connection_missing(&name)),
         };
@@ -106,6 +107,26 @@ impl StreamService {
         }
     }
 
+    /// Another stream writes to the table. Which one is said to who may read it.
+    pub(super) async fn table_taken(
+        &self,
+        context: &RequestContext,
+        table: &TableName,
+        by: &StreamName,
+    ) -> Result<Violation, ServiceError> {
+        let record = self.services.store.stream_by_name(by).await?;
+        let is_readable = match &record {
+            Some(record) => self.may_read(context, record).await?,
+            None => false,
+        };
+        let problem = match is_readable {
+            true => format!("the stream `{by}` writes to that table"),
+            false => "another stream writes to that table".to_owned(),
+        };
+        let remedy = "choose another table name: one table has one stream";
+        Ok(Violation::new(DESTINATION_FIELD, table.as_str(), problem, remedy))
+    }
+
     pub(super) fn table_exists(&self, table: &TableName) -> Violation {
         let problem = format!("the table exists already at {}", self.services.engine.location(table));
         Violation::new(
@@ -115,16 +136,6 @@ impl StreamService {
             "choose another table name, or remove the table",
         )
     }
-}
-
-pub(super) fn table_taken(table: &TableName, by: &StreamName) -> Violation {
-    let problem = format!("the stream `{by}` writes to that table");
-    Violation::new(
-        DESTINATION_FIELD,
-        table.as_str(),
-        problem,
-        "choose another table name: one table has one stream",
-    )
 }
 
 fn connection_missing(name: &ConnectionName) -> ServiceError {

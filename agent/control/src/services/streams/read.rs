@@ -5,9 +5,11 @@ use stream_pipeline::table::TableError;
 use stream_spec::name::StreamName;
 
 use super::{StreamService, StreamView};
-use crate::governance::{Action, RequestContext, Securable};
+use crate::governance::privilege::SecurableType;
+use crate::governance::{Action, Listed, RequestContext, Securable, SecurableKind};
 use crate::limits::TABLE_PROBE_WAIT;
 use crate::services::error::ServiceError;
+use crate::services::filling::Filling;
 use crate::services::page::{self, Page, PageRequest};
 use crate::state::{StreamState, TABLE_HEALTHY};
 use crate::store::Parent;
@@ -31,19 +33,24 @@ impl StreamService {
             .authorizer
             .authorize(context, Action::List, Securable::Streams(parent))
             .await?;
-        let list = list_name(parent);
-        let (limit, after) = (page.limit()?, page.after(&list)?);
-        let mut records = self.services.store.list_streams(parent, after.as_deref(), limit + 1).await?;
-        let has_more = records.len() > limit;
-        records.truncate(limit);
-        let next_page_token = match records.last() {
-            Some(last) if has_more => page::token(&list, last.declared.spec.name.as_str()),
-            _ => String::new(),
-        };
-        Ok(Page {
-            items: records.into_iter().map(|record| self.view(record)).collect(),
-            next_page_token,
-        })
+        let mut filling = Filling::begin(list_name(parent), page)?;
+        while let Some((after, count)) = filling.next()? {
+            let read = self.services.store.list_streams(parent, after, count).await?;
+            let visible = self.which_are_readable(context, &read).await?;
+            filling.take(read, &visible, |record| record.declared.spec.name.to_string());
+        }
+        Ok(filling.page().map(|record| self.view(record)))
+    }
+
+    /// Which of these the caller may read.
+    async fn which_are_readable(&self, context: &RequestContext, records: &[StreamRecord]) -> Result<Vec<bool>, ServiceError> {
+        let listed: Vec<_> = records.iter().map(listed).collect();
+        let authorizer = &self.services.authorizer;
+        authorizer.readable(&context.principal, SecurableKind::Stream, &listed).await
+    }
+
+    pub(super) async fn may_read(&self, context: &RequestContext, record: &StreamRecord) -> Result<bool, ServiceError> {
+        Ok(self.which_are_readable(context, std::slice::from_ref(record)).await? == [true])
     }
 
     /// The token of the page that starts after `last`, for a page that was cut short.
@@ -92,6 +99,14 @@ fn table_is_missing(record: &StreamRecord) -> bool {
             .conditions
             .iter()
             .any(|condition| condition.condition_type == TABLE_HEALTHY && !condition.status)
+}
+
+fn listed(record: &StreamRecord) -> Listed<'_> {
+    Listed {
+        securable_type: SecurableType::Table,
+        name: record.declared.spec.ingestion.destination.as_str(),
+        owner: Some(record.declared.created_by.as_str()),
+    }
 }
 
 /// The name of a list of streams, in page tokens.

@@ -6,6 +6,7 @@ mod connections;
 mod create;
 mod lives;
 mod port;
+mod privileges;
 mod read;
 mod repair;
 mod tokens;
@@ -39,6 +40,33 @@ use crate::testing::engine::{FakeEngine, Table};
 
 const NAME: &str = "main.pay.orders";
 
+/// Services over a store and an engine.
+fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationToken) -> (Reconciler, Arc<Services>) {
+    let backoff = Backoff {
+        first: Duration::from_millis(1),
+        max: Duration::from_millis(5),
+    };
+    let trash_retention = Duration::from_secs(60);
+    let reconciler = Reconciler::start(
+        store.clone(),
+        Arc::new(engine.clone()),
+        ReconcilerSettings { trash_retention, backoff },
+    );
+    let master_key = Arc::new(LocalKey::from_bytes(&[7; 32]).unwrap());
+    let services = Services::new(ServicesSettings {
+        store: store.clone(),
+        vault: Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), "")),
+        engine: Arc::new(engine.clone()),
+        reconciler: reconciler.handle(),
+        connection_changes: Arc::new(ConnectionChanges::default()),
+        authorizer: Arc::new(GrantAuthorizer::new(store.clone())),
+        trash_retention,
+        version: "0.0.0",
+        stopping,
+    });
+    (reconciler, services)
+}
+
 /// An agent on a port of its own.
 struct Agent {
     streams: StreamServiceClient<Channel>,
@@ -64,31 +92,8 @@ impl Agent {
         let engine = FakeEngine::default();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
         store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
-        let backoff = Backoff {
-            first: Duration::from_millis(1),
-            max: Duration::from_millis(5),
-        };
-        let trash_retention = Duration::from_secs(60);
-        let reconciler = Reconciler::start(
-            store.clone(),
-            Arc::new(engine.clone()),
-            ReconcilerSettings { trash_retention, backoff },
-        );
         let stopping = CancellationToken::new();
-        let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
-        let master_key = Arc::new(LocalKey::from_bytes(&[7; 32]).unwrap());
-        let vault = Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), ""));
-        let services = Services::new(ServicesSettings {
-            store: store.clone(),
-            engine: Arc::new(engine.clone()),
-            reconciler: reconciler.handle(),
-            connection_changes: Arc::new(ConnectionChanges::default()),
-            authorizer,
-            vault,
-            trash_retention,
-            version: "0.0.0",
-            stopping: stopping.clone(),
-        });
+        let (reconciler, services) = services(&store, &engine, stopping.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let authenticator = Arc::new(Authenticator::new(store.clone(), Arc::new(Directory::default()), door));

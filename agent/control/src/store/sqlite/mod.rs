@@ -4,6 +4,7 @@
 //! `documents.rs`, `secrets.rs` and `facts.rs`, the schema and its versions in `migrations.rs`. The invariant: one connection, one thread, each job one transaction, so that
 //! a job that was answered is on disk.
 
+mod audit;
 mod connections;
 mod documents;
 mod facts;
@@ -78,7 +79,7 @@ impl SqliteStore {
         }
     }
 
-    /// Runs `work`, which changes something, between two points of failure.
+    /// Runs `work`, which changes something, between two points of failure, and with it the audit event of the call that is on.
     async fn change<T, F>(&self, action: &'static str, (before, after): (Point, Point), work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -90,8 +91,24 @@ impl SqliteStore {
                 source: Box::new(source),
             })
         };
+        let event = crate::audit::pending();
+        let is_audited = event.is_some();
         at(before)?;
-        let changed = self.run(action, work).await?;
+        let (changed, took_event) = self
+            .run(action, move |transaction| {
+                let before = transaction.total_changes();
+                let changed = work(transaction)?;
+                // What changes nothing is audited when its call ends, with what came of it.
+                let takes_event = is_audited && transaction.total_changes() != before;
+                if let (true, Some(event)) = (takes_event, event) {
+                    audit::append_with_change(transaction, &event)?;
+                }
+                Ok((changed, takes_event))
+            })
+            .await?;
+        if took_event {
+            crate::audit::written();
+        }
         at(after)?;
         Ok(changed)
     }

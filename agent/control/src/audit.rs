@@ -1,0 +1,130 @@
+//! What is remembered of each call: who asked for what, and what came of it. Never what was in it.
+//!
+//! A call is audited from the port on (`grpc/audited.rs`): an event lies beside the call's task while it runs, the authorizer
+//! notes what was asked for, and the first change that the call makes in the store takes the event into its own transaction. What
+//! changes nothing is written when it ends. The invariant: a change and its event are there together or not at all.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock;
+use crate::governance::calls::Call;
+use crate::governance::{Action, RequestContext, Securable};
+
+/// Outcome of a call that did what it was asked for.
+pub const OK: &str = "ok";
+
+/// One event. Names only: nothing of a request's contents can get in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEvent {
+    /// Milliseconds since 1970 when the call came.
+    pub time_ms: i64,
+    /// Random, or as the caller named it.
+    pub request_id: String,
+    /// Who.
+    pub principal: String,
+    /// The call, as the interface names it.
+    pub call: String,
+    /// What it asked the authorizer for; empty if it did not come to that.
+    pub action: String,
+    /// Kind of what it was about.
+    pub securable_type: String,
+    /// Name of what it was about.
+    pub securable_name: String,
+    /// `ok`, `permission_denied`, or the code of the error.
+    pub outcome: String,
+}
+
+/// The event of the call that is on.
+#[derive(Debug, Default)]
+struct Current {
+    event: AuditEvent,
+    /// It is in the store, with a change.
+    written: bool,
+}
+
+tokio::task_local! {
+    static CURRENT: Arc<Mutex<Current>>;
+}
+
+/// A call that is audited.
+#[derive(Clone, Debug)]
+pub(crate) struct Audited(Arc<Mutex<Current>>);
+
+impl Audited {
+    /// A call that has just come.
+    pub(crate) fn begin(call: Call, principal: String) -> Self {
+        let event = AuditEvent {
+            time_ms: clock::now_ms(),
+            principal,
+            call: call.name().to_owned(),
+            ..AuditEvent::default()
+        };
+        Self(Arc::new(Mutex::new(Current { event, written: false })))
+    }
+
+    /// Runs the call with its event beside it.
+    pub(crate) async fn scope<T>(&self, work: impl Future<Output = T>) -> T {
+        CURRENT.scope(self.0.clone(), work).await
+    }
+
+    /// The event of the call that has ended, and whether it is in the store already. `outcome` is for a call that came to nothing
+    /// before it was read.
+    pub(crate) fn end(&self, outcome: &str) -> (AuditEvent, bool) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.event.outcome.is_empty() {
+            current.event.outcome = outcome.to_owned();
+        }
+        // One that failed after it had changed something leaves both events.
+        let is_written = current.written && current.event.outcome == OK;
+        (current.event.clone(), is_written)
+    }
+}
+
+/// Does something to the event of the call that is on, if one is: the reconciler's work is nobody's call.
+fn with_current<T>(change: impl FnOnce(&mut Current) -> T) -> Option<T> {
+    CURRENT
+        .try_with(|current| change(&mut current.lock().unwrap_or_else(PoisonError::into_inner)))
+        .ok()
+}
+
+/// Notes who calls.
+pub(crate) fn called_by(context: &RequestContext) {
+    with_current(|current| {
+        current.event.principal = context.principal.name().to_owned();
+        current.event.request_id.clone_from(&context.request_id);
+    });
+}
+
+/// Notes what the call asks for; the first thing is what it is about.
+pub(crate) fn asked(action: Action, securable: &Securable<'_>) {
+    with_current(|current| {
+        if current.event.action.is_empty() {
+            current.event.action = action.verb().to_owned();
+            current.event.securable_type = securable.kind().noun().to_owned();
+            current.event.securable_name = securable.name();
+        }
+    });
+}
+
+/// Notes what came of the call.
+pub(crate) fn ended(outcome: &str) {
+    with_current(|current| current.event.outcome = outcome.to_owned());
+}
+
+/// The event that the next change takes along.
+pub(crate) fn pending() -> Option<AuditEvent> {
+    with_current(|current| {
+        (!current.written).then(|| AuditEvent {
+            outcome: OK.to_owned(),
+            ..current.event.clone()
+        })
+    })
+    .flatten()
+}
+
+/// The event is in the store.
+pub(crate) fn written() {
+    with_current(|current| current.written = true);
+}

@@ -1,0 +1,180 @@
+//! The calls on grants: the whole set of one securable at a time. Grants are set on what exists; catalogs, schemas and tables
+//! need no creation by the agent. The invariant: whoever may set grants on something may manage it, and a set replaces what its
+//! caller saw.
+
+use std::sync::Arc;
+
+use stream_spec::name::ConnectionName;
+use stream_spec::validate;
+
+use super::Services;
+use super::error::{Kind, ServiceError};
+use super::filling::Filling;
+use super::page::{Page, PageRequest};
+use crate::clock;
+use crate::governance::privilege::SecurableType;
+use crate::governance::{Action, Listed, RequestContext, Securable, SecurableKind};
+use crate::limits::WRITE_ATTEMPTS_MAX;
+use crate::store::WrittenGrants;
+use crate::store::documents::{self, CredentialRecord, GrantsRecord, ScopeRecord, VolumeRecord};
+
+/// Grants as a caller wants them.
+#[derive(Clone, Debug)]
+pub struct WantedGrants {
+    /// What kind of thing they are on.
+    pub securable_type: SecurableType,
+    /// Its name.
+    pub securable_name: String,
+    /// Principals with the names of their privileges: the whole set.
+    pub grants: Vec<(String, Vec<String>)>,
+    /// Generation that the change was planned on; 0: any.
+    pub generation: u64,
+}
+
+/// The calls on grants.
+#[derive(Clone)]
+pub struct GrantService {
+    services: Arc<Services>,
+}
+
+impl GrantService {
+    /// The service over what services share.
+    pub fn new(services: Arc<Services>) -> Self {
+        Self { services }
+    }
+
+    /// The grants on something. Generation 0: none were ever set.
+    pub async fn get(&self, context: &RequestContext, securable_type: SecurableType, name: &str) -> Result<GrantsRecord, ServiceError> {
+        validate::grants(securable_type, name, []).map_err(ServiceError::Invalid)?;
+        let securable = Securable::Grants(securable_type, name);
+        self.services.authorizer.authorize(context, Action::Read, securable).await?;
+        self.find(securable_type, name).await
+    }
+
+    /// Grants on everything that the caller may manage, a page at a time.
+    pub async fn list(
+        &self,
+        context: &RequestContext,
+        securable_type: Option<SecurableType>,
+        page: &PageRequest,
+    ) -> Result<Page<GrantsRecord>, ServiceError> {
+        let (store, authorizer) = (&self.services.store, &self.services.authorizer);
+        authorizer.authorize(context, Action::List, Securable::AllGrants).await?;
+        let prefix = securable_type
+            .map(|securable_type| GrantsRecord::document_name(securable_type, ""))
+            .unwrap_or_default();
+        let mut filling = Filling::begin(format!("grants {prefix}"), page)?;
+        while let Some((after, count)) = filling.next()? {
+            let read = documents::list::<GrantsRecord>(store, &prefix, after, count).await?;
+            let listed: Vec<_> = read.iter().map(listed).collect();
+            let mut visible = authorizer.readable(&context.principal, SecurableKind::Grants, &listed).await?;
+            // What was taken back leaves its generation, so that a later set does not count from the start again.
+            for (visible, record) in visible.iter_mut().zip(&read) {
+                *visible &= !record.grants.is_empty();
+            }
+            filling.take(read, &visible, documents::Document::name);
+        }
+        Ok(filling.page())
+    }
+
+    /// Sets the grants on something; none takes all of them back. Pipelines whose run-as identity gains or loses by it hear of it.
+    pub async fn set(&self, context: &RequestContext, wanted: WantedGrants) -> Result<GrantsRecord, ServiceError> {
+        let (securable_type, name) = (wanted.securable_type, wanted.securable_name.as_str());
+        let texts = wanted.grants.iter();
+        let texts = texts.map(|(principal, privileges)| (principal.as_str(), privileges.iter().map(String::as_str).collect()));
+        let grants = validate::grants(securable_type, name, texts).map_err(ServiceError::Invalid)?;
+        let securable = Securable::Grants(securable_type, name);
+        self.services.authorizer.authorize(context, Action::Grant, securable).await?;
+        let mut found = 0;
+        for _ in 0..WRITE_ATTEMPTS_MAX {
+            let now = self.find(securable_type, name).await?;
+            found = now.generation;
+            // Planned on this generation, or on the one before by a call whose answer was lost.
+            let as_planned = [0, found, found.saturating_sub(1)].contains(&wanted.generation);
+            if now.grants == grants && as_planned {
+                return Ok(now);
+            }
+            if wanted.generation != 0 && wanted.generation != found {
+                break;
+            }
+            let record = GrantsRecord {
+                grants: grants.clone(),
+                update_time_ms: clock::now_ms(),
+                updated_by: context.principal.name().to_owned(),
+                ..now
+            };
+            match self.services.store.set_grants(found, &record).await? {
+                WrittenGrants::Written(written) => {
+                    tracing::info!(%securable_type, securable_name = name, by = context.principal.name(), "set grants");
+                    self.services.connection_changes.announce_all();
+                    return Ok(*written);
+                }
+                WrittenGrants::SecurableMissing => return Err(not_found(securable_type, name)),
+                WrittenGrants::Conflict { .. } => {}
+            }
+        }
+        Err(ServiceError::Conflict {
+            kind: Kind::Grants,
+            name: format!("{securable_type} {name}"),
+            what: "generation",
+            found,
+            wanted: wanted.generation,
+        })
+    }
+
+    /// The grants on something that exists.
+    async fn find(&self, securable_type: SecurableType, name: &str) -> Result<GrantsRecord, ServiceError> {
+        let document_name = GrantsRecord::document_name(securable_type, name);
+        let found = documents::get::<GrantsRecord>(&self.services.store, &document_name).await?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        if !self.exists(securable_type, name).await? {
+            return Err(not_found(securable_type, name));
+        }
+        Ok(GrantsRecord {
+            securable_type,
+            securable_name: name.to_owned(),
+            generation: 0,
+            grants: Default::default(),
+            update_time_ms: 0,
+            updated_by: String::new(),
+        })
+    }
+
+    async fn exists(&self, securable_type: SecurableType, name: &str) -> Result<bool, ServiceError> {
+        let store = &self.services.store;
+        Ok(match securable_type {
+            SecurableType::Catalog | SecurableType::Schema | SecurableType::Table => true,
+            SecurableType::Connection => match ConnectionName::parse(name) {
+                Ok(name) => store.connection(&name).await?.is_some(),
+                Err(_) => false,
+            },
+            SecurableType::ServiceCredential => documents::get::<CredentialRecord>(store, name).await?.is_some(),
+            SecurableType::SecretScope => documents::get::<ScopeRecord>(store, name).await?.is_some(),
+            SecurableType::Volume => documents::get::<VolumeRecord>(store, name).await?.is_some(),
+        })
+    }
+}
+
+fn listed(record: &GrantsRecord) -> Listed<'_> {
+    Listed {
+        securable_type: record.securable_type,
+        name: &record.securable_name,
+        owner: None,
+    }
+}
+
+fn not_found(securable_type: SecurableType, name: &str) -> ServiceError {
+    let kind = match securable_type {
+        SecurableType::Connection => Kind::Connection,
+        SecurableType::ServiceCredential => Kind::Credential,
+        SecurableType::SecretScope => Kind::Scope,
+        SecurableType::Volume => Kind::Volume,
+        SecurableType::Catalog | SecurableType::Schema | SecurableType::Table => Kind::Grants,
+    };
+    ServiceError::NotFound {
+        kind,
+        name: name.to_owned(),
+    }
+}

@@ -1,0 +1,73 @@
+//! Statements on audit events. Each function is the work of one transaction or a part of it.
+
+use async_trait::async_trait;
+use rusqlite::{Transaction, params};
+
+use super::{SqliteStore, WorkError};
+use crate::audit::AuditEvent;
+use crate::limits::AUDIT_EVENTS_MAX;
+use crate::store::audit::{AuditStore, StoredAuditEvent};
+use crate::store::{StoreError, payload};
+
+const WHAT: &str = "audit event";
+
+/// Appends an event; false if there is no room for it.
+pub(super) fn append(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<bool, WorkError> {
+    // Numbers are given without gaps and forgotten from the front, so the ends tell how many there are.
+    let waiting: i64 = transaction.query_row(
+        "SELECT coalesce((SELECT max(sequence) FROM audit_events) - (SELECT min(sequence) FROM audit_events) + 1, 0)",
+        [],
+        |row| row.get(0),
+    )?;
+    if waiting >= AUDIT_EVENTS_MAX {
+        return Ok(false);
+    }
+    let payload = payload::encode(WHAT, &event.request_id, event)?;
+    transaction.execute("INSERT INTO audit_events (payload) VALUES (?1)", [payload])?;
+    Ok(true)
+}
+
+/// Appends the event of a change, or refuses the change.
+pub(super) fn append_with_change(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<(), WorkError> {
+    match append(transaction, event)? {
+        true => Ok(()),
+        false => Err(StoreError::AuditFull { bound: AUDIT_EVENTS_MAX }.into()),
+    }
+}
+
+fn list(transaction: &Transaction<'_>, after: i64, limit: usize) -> Result<Vec<StoredAuditEvent>, WorkError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut prepared = transaction.prepare("SELECT sequence, payload FROM audit_events WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")?;
+    let rows = prepared.query_map(params![after, limit], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    let mut events = Vec::new();
+    for row in rows {
+        let (sequence, text) = row?;
+        events.push(StoredAuditEvent {
+            sequence,
+            event: payload::decode(WHAT, &sequence.to_string(), &text)?,
+        });
+    }
+    Ok(events)
+}
+
+#[async_trait]
+impl AuditStore for SqliteStore {
+    async fn append_audit_event(&self, event: &AuditEvent) -> Result<bool, StoreError> {
+        let event = event.clone();
+        self.run("write an audit event", move |transaction| append(transaction, &event))
+            .await
+    }
+
+    async fn audit_events(&self, after: i64, limit: usize) -> Result<Vec<StoredAuditEvent>, StoreError> {
+        self.run("read audit events", move |transaction| list(transaction, after, limit))
+            .await
+    }
+
+    async fn forget_audit_events(&self, up_to: i64) -> Result<(), StoreError> {
+        self.run("forget audit events", move |transaction| {
+            transaction.execute("DELETE FROM audit_events WHERE sequence <= ?1", [up_to])?;
+            Ok(())
+        })
+        .await
+    }
+}
