@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::duration;
 use crate::offline::{DecodeArguments, SchemaCommand};
+use crate::sql::SqlArguments;
 use crate::token::TokenCommand;
 
 /// A build for tests says that it is one: what is tested must be what was meant to be tested.
@@ -45,6 +46,8 @@ pub(crate) enum Command {
     /// Make, list and revoke the tokens of an agent that runs.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Run one SQL statement about the connections of an agent that runs.
+    Sql(SqlArguments),
 }
 
 /// The few settings of a demo. They are flags only: neither the file nor the environment of an agent that is meant to last

@@ -10,6 +10,7 @@ mod limits;
 mod logs;
 mod offline;
 mod serve;
+mod sql;
 mod token;
 
 use std::process::ExitCode;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run).map(code_of_end),
         cli::Command::Demo(arguments) => demo::run(arguments).map(code_of_end),
         cli::Command::Token(command) => token::run(command).map(|()| ExitCode::SUCCESS),
+        cli::Command::Sql(arguments) => sql::run(arguments).map(|()| ExitCode::SUCCESS),
         cli::Command::Decode(arguments) => offline::decode(&arguments).map(code_of_answer),
         cli::Command::Schema(command) => offline::schema(&command).map(code_of_answer),
     };

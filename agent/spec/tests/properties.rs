@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use stream_spec::connection_sql;
 use stream_spec::name::{StreamName, TableName};
 use stream_spec::path::ColumnPath;
 use stream_spec::schema;
@@ -12,6 +13,20 @@ use stream_spec::table;
 use stream_spec::types::{DataType, Field};
 use stream_spec::verdict::{UpdateQuestion, Verdict, verdict};
 use stream_spec::violation::Violation;
+
+proptest! {
+    /// Whatever stands around a value, no error repeats it, and nothing panics.
+    #[test]
+    fn statements_about_connections_are_taken_or_refused_without_their_values(before in ".{0,40}", inside in ".{0,20}", after in ".{0,40}") {
+        const CANARY: &str = "7c4f9e0b2d";
+        let statement = format!("CREATE CONNECTION p TYPE KAFKA OPTIONS ({before} password 'x{inside}{CANARY}{after}' )");
+        let said = match connection_sql::parse(&statement) {
+            Ok(statement) => format!("{statement:?}"),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        prop_assert!(!said.contains(CANARY), "{said}");
+    }
+}
 
 /// A member's schema and the type it gives. Names come from a small alphabet, so that two schemas often share some.
 fn member() -> impl Strategy<Value = (String, DataType)> {

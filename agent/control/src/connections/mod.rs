@@ -155,27 +155,6 @@ async fn revision_of(store: &Arc<dyn Store>, reference: &SecretRef) -> Result<St
     Ok(found.map_or_else(|| "none".to_owned(), |(_, secret)| secret.revision))
 }
 
-/// Tells the pipelines of every connection that refers to a secret of this scope that it was changed.
-pub async fn announce_secrets(store: &Arc<dyn Store>, changes: &ConnectionChanges, scope: &ScopeName) -> Result<(), StoreError> {
-    let mut after: Option<String> = None;
-    loop {
-        let page = store.list_connections(after.as_deref(), crate::limits::PAGE_SIZE_MAX).await?;
-        for record in &page {
-            let refers = |option: &ConnectionOption| {
-                let reference = option.reference(&record.spec.options);
-                reference.is_some_and(|reference| reference.scope == scope.as_str())
-            };
-            if secret_options(&record.spec).any(refers) {
-                changes.announce(&record.spec.name);
-            }
-        }
-        match page.last() {
-            Some(last) if page.len() == crate::limits::PAGE_SIZE_MAX => after = Some(last.spec.name.to_string()),
-            _ => return Ok(()),
-        }
-    }
-}
-
 /// Whoever mends the connection mends the stream: trying again is enough.
 fn unavailable(reason: &'static str, message: String) -> PipelineError {
     PipelineError::Source {

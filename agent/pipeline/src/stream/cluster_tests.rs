@@ -1,6 +1,6 @@
 //! A stream's whole life on librdkafka's mock cluster: made, run, stopped, run again. With a real broker: the e2e tests.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,7 +15,7 @@ use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
 use crate::kafka::testing::{Cluster, TOPIC, partition};
 use crate::position::{Position, Positions};
-use crate::status::{PipelineStatus, condition};
+use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{Loss, LossCause, NewTable, SourceIdentity, TableCareSettings};
 
 struct AtCluster(ClientProperties, watch::Sender<u64>);
@@ -24,6 +24,27 @@ struct AtCluster(ClientProperties, watch::Sender<u64>);
 impl ConnectionResolver for AtCluster {
     async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.clone())
+    }
+
+    fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
+        self.1.subscribe()
+    }
+}
+
+/// Connects to whichever cluster was named last, and tells of it.
+struct Switchable(Mutex<ClientProperties>, watch::Sender<u64>);
+
+impl Switchable {
+    fn to(&self, properties: ClientProperties) {
+        *self.0.lock().expect("not poisoned") = properties;
+        self.1.send_modify(|count| *count += 1);
+    }
+}
+
+#[async_trait]
+impl ConnectionResolver for Switchable {
+    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+        Ok(self.0.lock().expect("not poisoned").clone())
     }
 
     fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
@@ -138,6 +159,45 @@ async fn a_stream_whose_filter_keeps_nothing_moves_on_and_makes_no_row() {
     place.send(101);
     let status = wait_for(&stream, "the row", |status| rows_of(status) == 1).await;
     assert_eq!(status.records_filtered, 3);
+    stream.stop().await;
+}
+
+#[tokio::test]
+async fn another_cluster_under_a_new_address_stops_the_stream_and_the_first_one_goes_on_exactly() {
+    let place = Place::new(Cluster::new(1));
+    let (home, other) = (place.cluster.properties(), Cluster::new(1));
+    let resolver = Arc::new(Switchable(Mutex::new(home.clone()), watch::Sender::new(0)));
+    let engine = Engine::new(place.engine.shared().settings.clone(), resolver.clone()).expect("engine");
+    engine.provision(&definition()).await.expect("made");
+    let stream = engine.start(definition());
+    place.send(1);
+    wait_for(&stream, "the first row", |status| rows_of(status) == 1).await;
+    other.send(0, Some("k"), Some(r#"{"id": 9, "name": "n"}"#));
+    other.send(0, Some("k"), Some(r#"{"id": 9, "name": "n"}"#));
+    resolver.to(ClientProperties {
+        identity: "other".to_owned(),
+        ..other.properties()
+    });
+    let status = wait_for(&stream, "the stop", |status| matches!(status.phase, Phase::Failed { .. })).await;
+    let Phase::Failed { reason, message } = status.phase else {
+        panic!("{:?}", status.phase)
+    };
+    assert!(
+        reason == "ClusterChanged" && message.contains(&other.properties().bootstrap_servers),
+        "{message}"
+    );
+    place.send(2);
+    // The same cluster under another identity, as after a change of the password alone.
+    resolver.to(ClientProperties {
+        identity: "home again".to_owned(),
+        ..home
+    });
+    wait_for(&stream, "the second row", |status| rows_of(status) == 2).await;
+    let table = engine
+        .table_state(&definition().spec.ingestion.destination, &definition().uid)
+        .await
+        .expect("readable");
+    assert_eq!(table.positions.get(&partition(0)).map(|position| position.next_offset), Some(2));
     stream.stop().await;
 }
 
