@@ -140,11 +140,12 @@ impl AgentClient {
         whole(call.name, "secret", reply.secret)
     }
 
-    /// Deletes a secret.
+    /// Deletes a secret that nothing uses.
     pub(crate) async fn delete_secret(&self, scope: &str, key: &str, stop: &StopSignal) -> Result<(), AgentError> {
         let request = v1::DeleteSecretRequest {
             scope: scope.to_owned(),
             key: key.to_owned(),
+            force: false,
         };
         let call = action("DeleteSecret", true);
         send!(self, call, request, stop, SecretServiceClient.delete_secret)?;

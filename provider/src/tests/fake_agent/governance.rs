@@ -255,7 +255,7 @@ impl SecretService for Services {
     async fn delete_secret(&self, request: Request<v1::DeleteSecretRequest>) -> Result<Response<v1::DeleteSecretResponse>, Status> {
         let mut world = self.world();
         let fault = world.arrive("DeleteSecret", &request)?;
-        let v1::DeleteSecretRequest { scope, key } = request.into_inner();
+        let v1::DeleteSecretRequest { scope, key, .. } = request.into_inner();
         let kept = world.governance.scopes.get_mut(&scope).and_then(|secrets| secrets.remove(&key));
         kept.ok_or_else(|| not_found("secret", &key))?;
         answer(fault, v1::DeleteSecretResponse {})
