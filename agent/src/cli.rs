@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agent_control::governance::authentication::certificate::NameField;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
@@ -96,6 +97,22 @@ pub(crate) struct ServeArguments {
         default_missing_value = "true"
     )]
     pub(crate) insecure_local: Option<bool>,
+
+    /// PEM file of the certificate to serve TLS with, and those that lead from it to an authority; read again when it changes.
+    #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_TLS_CERT_FILE")]
+    pub(crate) tls_cert_file: Option<PathBuf>,
+
+    /// PEM file of the certificate's key.
+    #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_TLS_KEY_FILE")]
+    pub(crate) tls_key_file: Option<PathBuf>,
+
+    /// PEM file of the authorities whose certificates may say who calls.
+    #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_CLIENT_CA_FILE")]
+    pub(crate) client_ca_file: Option<PathBuf>,
+
+    /// Field of such a certificate that is the principal's name: common_name, uri, dns or email [default: common_name].
+    #[arg(long, value_name = "FIELD", env = "FEATURESTORE_AGENT_CLIENT_PRINCIPAL")]
+    pub(crate) client_principal: Option<NameField>,
 
     /// How logs are written to standard error [default: text].
     #[arg(long, value_enum, value_name = "FORMAT", env = "FEATURESTORE_AGENT_LOG_FORMAT")]

@@ -7,10 +7,12 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agent_control::governance::authentication::certificate::NameField;
 use anyhow::{Context, bail};
 use serde::Deserialize;
 use stream_spec::place::default_data_dir;
 
+use crate::access::{Access, IssuerInFile};
 use crate::cli::{LogFormat, ServeArguments};
 use crate::duration;
 use crate::limits::{CONFIG_BYTES_MAX, TRASH_RETENTION};
@@ -33,6 +35,13 @@ struct File {
     table_compact_files: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     discovery_interval: Option<Duration>,
+    tls_cert_file: Option<PathBuf>,
+    tls_key_file: Option<PathBuf>,
+    client_ca_file: Option<PathBuf>,
+    client_principal: Option<NameField>,
+    /// Issuers of JSON web tokens.
+    #[serde(default)]
+    oidc: Vec<IssuerInFile>,
     /// Groups with their members.
     #[serde(default)]
     groups: BTreeMap<String, BTreeSet<String>>,
@@ -44,7 +53,7 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     pub(crate) warehouse: String,
     pub(crate) listen: SocketAddr,
-    pub(crate) insecure_local: bool,
+    pub(crate) access: Access,
     pub(crate) log_format: LogFormat,
     pub(crate) log_level: String,
     pub(crate) trash_retention: Duration,
@@ -83,7 +92,14 @@ impl Config {
                 .listen
                 .or(file.listen)
                 .unwrap_or(SocketAddr::from((Ipv4Addr::LOCALHOST, 7070))),
-            insecure_local: arguments.insecure_local.or(file.insecure_local).unwrap_or(false),
+            access: Access {
+                insecure_local: arguments.insecure_local.or(file.insecure_local).unwrap_or(false),
+                tls_cert_file: arguments.tls_cert_file.clone().or(file.tls_cert_file),
+                tls_key_file: arguments.tls_key_file.clone().or(file.tls_key_file),
+                client_ca_file: arguments.client_ca_file.clone().or(file.client_ca_file),
+                client_principal: arguments.client_principal.or(file.client_principal).unwrap_or_default(),
+                issuers: file.oidc,
+            },
             log_format: arguments.log_format.or(file.log_format).unwrap_or_default(),
             log_level: arguments.log_level.clone().or(file.log_level).unwrap_or_else(|| "info".to_owned()),
             trash_retention: arguments.trash_retention.or(file.trash_retention).unwrap_or(TRASH_RETENTION),
@@ -97,13 +113,7 @@ impl Config {
 
     /// Refuses settings under which this version must not serve.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if !self.listen.ip().is_loopback() {
-            bail!(
-                "the listen address {} is not a loopback address, and this version of the agent does not speak TLS; use 127.0.0.1 or [::1]",
-                self.listen
-            );
-        }
-        Ok(())
+        self.access.check(self.listen)
     }
 }
 
@@ -149,7 +159,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.listen.port(), 2);
         assert_eq!(
-            (config.trash_retention, config.log_format, config.insecure_local),
+            (config.trash_retention, config.log_format, config.access.insecure_local),
             (Duration::ZERO, LogFormat::Json, true)
         );
         assert_eq!((config.log_level.as_str(), config.warehouse.as_str()), ("info", "/d/warehouse"));
@@ -161,7 +171,7 @@ mod tests {
             },
         )
         .unwrap();
-        assert!(!overridden.insecure_local);
+        assert!(!overridden.access.insecure_local);
     }
 
     #[test]
@@ -181,25 +191,5 @@ mod tests {
         })
         .unwrap_err();
         assert!(format!("{error:#}").contains("/nowhere/agent.toml"));
-    }
-
-    #[test]
-    fn the_agent_serves_only_loopback() {
-        let cases = [
-            (false, "127.0.0.1:0", true),
-            (false, "0.0.0.0:0", false),
-            (true, "127.0.0.1:0", true),
-            (true, "[::1]:0", true),
-            (true, "0.0.0.0:0", false),
-            (true, "10.0.0.1:0", false),
-        ];
-        for (insecure_local, listen, serves) in cases {
-            let arguments = ServeArguments {
-                insecure_local: Some(insecure_local),
-                listen: Some(listen.parse().unwrap()),
-                ..Default::default()
-            };
-            assert_eq!(load("", arguments).unwrap().check().is_ok(), serves, "{insecure_local} {listen}");
-        }
     }
 }

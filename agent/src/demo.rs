@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_demo_is_local_and_keeps_everything_in_its_own_folder() {
         let config = Config::load(&settings(DemoArguments::default(), "/d".into())).unwrap();
-        assert!(config.insecure_local && config.listen.ip().is_loopback());
+        assert!(config.access.insecure_local && config.listen.ip().is_loopback());
         assert_eq!(config.data_dir, Path::new("/d"));
         assert!(Path::new(&config.warehouse).starts_with(&config.data_dir));
     }

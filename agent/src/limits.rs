@@ -45,6 +45,12 @@ pub(crate) const CONFIG_BYTES_MAX: u64 = 1 << 20;
 /// Longest span of time that a setting may have: ten years. Beyond it, arithmetic on times stops being safe.
 pub(crate) const SETTING_SECS_MAX: u64 = 10 * 366 * 24 * 3600;
 
+/// How far the clocks of an issuer and of this machine may be apart unless the configuration says otherwise.
+pub(crate) const CLOCK_SKEW: Duration = Duration::from_secs(60);
+
+/// Most that may be configured of that: an expired token is good for so long.
+pub(crate) const CLOCK_SKEW_MAX: Duration = Duration::from_secs(600);
+
 /// How often a demo's agent asks its broker where partitions end: the broker is in the same process, so it costs nothing.
 pub(crate) const DEMO_DISCOVERY_INTERVAL: Duration = Duration::from_secs(1);
 

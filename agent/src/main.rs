@@ -1,6 +1,7 @@
 //! The agent's binary: command line, configuration and wiring, nothing else. What it runs is in `agent-control` and
 //! `stream-pipeline`.
 
+mod access;
 mod cli;
 mod client;
 mod config;

@@ -9,10 +9,12 @@ use std::time::Instant;
 
 use agent_control::connections::{ConnectionChanges, StoreResolver};
 use agent_control::governance::GrantAuthorizer;
+use agent_control::governance::authentication::oidc::Oidc;
 use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
 use agent_control::governance::secrets::Vault;
 use agent_control::governance::secrets::master::MasterKeys;
 use agent_control::http;
+use agent_control::http::tls::Certificates;
 use agent_control::reconcile::backoff::Backoff;
 use agent_control::reconcile::pipeline_engine::LocalEngine;
 use agent_control::reconcile::{Reconciler, ReconcilerSettings};
@@ -97,6 +99,14 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
 
     let directory = Arc::new(Directory::new(config.groups.clone()));
     let door = open_door(&config, &store, &directory).await?;
+    let certificates = certificates(&config).await?;
+    let watching = certificates.clone().map(|certificates| tokio::spawn(certificates.watch(stopping.clone())));
+    let port = http::PortSettings {
+        authenticator: door,
+        loopback: config.listen.ip().is_loopback(),
+        encrypted: certificates.is_some(),
+    };
+    let scheme = if port.encrypted { "https" } else { "http" };
 
     let settings = ReconcilerSettings {
         trash_retention: config.trash_retention,
@@ -120,13 +130,15 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         %address,
         data_dir = %config.data_dir.display(),
         warehouse = config.warehouse,
-        authentication = !config.insecure_local,
+        authentication = !config.access.insecure_local,
         "agent started"
     );
-    announce(&format!("ready: listening on http://{address}"))?;
-    let served = http::serve(listener, http::router(&services, door), stopping.clone()).await;
-    // Also when serving ended by itself: whoever waits inside must not wait on.
-    stopping.cancel();
+    announce(&format!("ready: listening on {scheme}://{address}"))?;
+    http::serve(listener, certificates, http::router(&services, port), stopping.clone()).await;
+    if let Some(watching) = watching {
+        // It may hang in a folder that does not answer, and has nothing to finish.
+        watching.abort();
+    }
     let down = async {
         let in_order = reconciler.shut_down().await;
         sqlite.close().await;
@@ -141,7 +153,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         }
     };
     tracing::info!(?ended, "agent stopped");
-    served.context("cannot serve").map(|()| ended)
+    Ok(ended)
 }
 
 /// Takes the warehouse for this agent. A former agent that is just ending is waited for; one that goes on is an error. Storage
@@ -167,7 +179,7 @@ async fn keep_others_out(engine: &Engine) -> anyhow::Result<()> {
 
 /// Finds out who calls. Whoever must show who they are finds the admin token in the data folder.
 async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Directory>) -> anyhow::Result<Arc<Authenticator>> {
-    let door = if config.insecure_local {
+    let door = if config.access.insecure_local {
         tracing::warn!("callers are not asked who they are: whoever reaches this machine's port may do everything");
         Door::Open
     } else {
@@ -175,7 +187,16 @@ async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Dire
         announce(&format!("admin token: {}", file.display()))?;
         Door::Closed
     };
-    Ok(Arc::new(Authenticator::new(store.clone(), directory.clone(), door)))
+    let oidc = Oidc::new(config.access.issuers()).context("cannot use an [[oidc]] of the configuration")?;
+    Ok(Arc::new(Authenticator::new(store.clone(), directory.clone(), oidc, door)))
+}
+
+/// The certificates to serve with, if there are any.
+async fn certificates(config: &Config) -> anyhow::Result<Option<Arc<Certificates>>> {
+    let Some(files) = config.access.tls() else { return Ok(None) };
+    let loaded = tokio::task::spawn_blocking(move || Certificates::load(files)).await;
+    let loaded = loaded.context("reading the certificates broke off")?;
+    Ok(Some(Arc::new(loaded.context("cannot serve TLS")?)))
 }
 
 fn engine_settings(config: &Config) -> EngineSettings {

@@ -1,9 +1,10 @@
 //! The provider block: its schema, its values with their fallbacks from the environment, and the agent client that they
 //! make. Invariant: a token never goes over plain HTTP to another machine, and is in no message.
 
-use std::process::{ExitStatus, Stdio};
+use std::path::PathBuf;
 use std::time::Duration;
 
+use stream_spec::place::{admin_token_file, is_loopback};
 use tfplugin::call::StopSignal;
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::path::AttributePath;
@@ -11,19 +12,18 @@ use tfplugin::schema::Schema;
 use tfplugin::schema::attribute::Attribute;
 use tfplugin::value::Value;
 use tfplugin::value::types::Type;
-use tokio::io::AsyncReadExt;
-use tonic::metadata::{Ascii, MetadataValue};
 use tonic::transport::{Endpoint, Uri};
 
 use crate::client::AgentClient;
+use crate::credentials::{self, TlsFiles};
 use crate::duration;
-use crate::limits::{REQUEST_TIMEOUT_DEFAULT, REQUEST_TIMEOUT_RANGE, RETRIES_DEFAULT, RETRIES_MAX, TOKEN_BYTES_MAX, TOKEN_COMMAND_TIMEOUT};
+use crate::limits::{REQUEST_TIMEOUT_DEFAULT, REQUEST_TIMEOUT_RANGE, RETRIES_DEFAULT, RETRIES_MAX};
 use crate::session::{Access, PlanChecks};
 
 const ENDPOINT_VARIABLE: &str = "FEATURESTORE_ENDPOINT";
 const ENDPOINT_DEFAULT: &str = "http://127.0.0.1:7070";
 const TOKEN_VARIABLE: &str = "FEATURESTORE_TOKEN";
-/// Attributes that this version knows but cannot serve.
+/// Attributes that are for TLS only.
 const TLS_ATTRIBUTES: [&str; 3] = ["ca_file", "client_cert_file", "client_key_file"];
 
 /// The provider block.
@@ -42,7 +42,8 @@ pub(crate) fn schema() -> Schema {
                 "token",
                 Attribute::optional(
                     Type::String,
-                    "Token that says who calls. Falls back on `FEATURESTORE_TOKEN`. Conflicts with `token_command`.",
+                    "Token that says who calls. Falls back on `FEATURESTORE_TOKEN`, then, for an agent on this machine, on the admin token \
+                     in its data folder (`FEATURESTORE_AGENT_DATA_DIR` or the default). Conflicts with `token_command`.",
                 )
                 .sensitive(),
             ),
@@ -57,7 +58,7 @@ pub(crate) fn schema() -> Schema {
                 "ca_file",
                 Attribute::optional(
                     Type::String,
-                    "PEM file of the certificate authorities that an `https` agent is checked against.",
+                    "PEM file of the certificate authorities that an `https` agent is checked against. Without it the system's are used.",
                 ),
             ),
             (
@@ -99,6 +100,9 @@ pub(crate) struct Settings {
     endpoint: Uri,
     token: Option<String>,
     token_command: Vec<String>,
+    /// Where a token is that was not set; `None` where none is to be looked for.
+    admin_token_file: Option<PathBuf>,
+    tls: TlsFiles,
     request_timeout: Duration,
     retries_max: u32,
     plan_checks: PlanChecks,
@@ -114,15 +118,15 @@ impl Settings {
             .filter(|(_, value)| !value.is_wholly_known())
             .map(|(name, _)| format!("`{name}`"))
             .collect();
-        for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
-            problems.push(no_tls(name, "It needs TLS"));
-        }
         let set = |name: &str, variable: &str| match config.get(name) {
             Value::Null => environment(variable).filter(|text| !text.is_empty()),
             value => value.as_str().map(str::to_owned),
         };
         let endpoint_text = set("endpoint", ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT_DEFAULT.to_owned());
         let endpoint = endpoint(&endpoint_text, &mut problems);
+        let encrypted = endpoint.as_ref().is_none_or(|endpoint| endpoint.scheme_str() == Some("https"));
+        let local = endpoint.as_ref().is_none_or(|endpoint| is_loopback(endpoint.host().unwrap_or_default()));
+        let tls = tls(config, encrypted, &mut problems);
         let token_command: Vec<String> = config
             .get("token_command")
             .elements()
@@ -145,11 +149,11 @@ impl Settings {
                 "The command is empty: name a program, as in `[\"pass\", \"show\", \"featurestore\"]`.",
             ));
         }
-        if (token.is_some() || command_given) && endpoint.as_ref().is_some_and(|endpoint| !is_loopback(endpoint)) {
+        if (token.is_some() || command_given) && !encrypted && !local {
             let name = if command_given { "token_command" } else { "token" };
             problems.push(Diagnostic::error(
                 "Token Over Plain HTTP",
-                format!("A token would travel readable for everyone on the way to `{endpoint_text}`. The provider sends one over plain HTTP only to this machine (127.0.0.1, ::1, localhost)."),
+                format!("A token would travel readable for everyone on the way to `{endpoint_text}`. The provider sends one over plain HTTP only to this machine (127.0.0.1, ::1, localhost). Use an `https` endpoint."),
             ).at(AttributePath::attributes(name)));
         }
         let request_timeout = request_timeout(config.get("request_timeout"), &mut problems);
@@ -166,9 +170,14 @@ impl Settings {
         };
         match endpoint {
             Some(endpoint) if !problems.has_errors() => Ok(Self {
+                // Whoever shows a certificate, or has an agent elsewhere, says by that who it is.
+                admin_token_file: (local && tls.identity.is_none())
+                    .then(|| admin_token_file(|name| environment(name).map(PathBuf::from)))
+                    .flatten(),
                 endpoint,
                 token,
                 token_command,
+                tls,
                 request_timeout,
                 retries_max,
                 plan_checks,
@@ -183,12 +192,18 @@ impl Settings {
         if !self.unknown.is_empty() {
             return Ok((Access::Unknown { attributes: self.unknown }, self.plan_checks));
         }
-        let token = match (self.token, self.token_command.split_first()) {
-            (Some(token), _) => Some(header(&token, "token")?),
-            (None, Some((program, arguments))) => Some(header(&run(program, arguments, stop).await?, "token_command")?),
-            (None, None) => None,
+        let token = match (self.token, self.token_command.split_first(), self.admin_token_file) {
+            (Some(token), _, _) => Some(credentials::header(&token, "token")?),
+            (None, Some((program, arguments)), _) => {
+                let token = credentials::run(program, arguments, stop).await?;
+                Some(credentials::header(&token, "token_command")?)
+            }
+            (None, None, Some(file)) => credentials::admin_token(&file).await?,
+            (None, None, None) => None,
         };
+        let encrypted = self.endpoint.scheme_str() == Some("https");
         let endpoint = with_user_agent(Endpoint::from(self.endpoint), terraform_version);
+        let endpoint = if encrypted { self.tls.secure(endpoint).await? } else { endpoint };
         let client = AgentClient::new(&endpoint, token, self.request_timeout, self.retries_max);
         Ok((Access::Ready(client), self.plan_checks))
     }
@@ -201,16 +216,28 @@ fn with_user_agent(endpoint: Endpoint, terraform_version: &str) -> Endpoint {
     named.unwrap_or(endpoint)
 }
 
-fn invalid(attribute: &str, detail: &str) -> Diagnostic {
+pub(crate) fn invalid(attribute: &str, detail: &str) -> Diagnostic {
     Diagnostic::error("Invalid Provider Configuration", detail).at(AttributePath::attributes(attribute))
 }
 
-fn no_tls(attribute: &str, why: &str) -> Diagnostic {
-    Diagnostic::error(
-        "TLS Is Not Available",
-        format!("{why}, which this version of the provider cannot use yet. Use an `http` endpoint on this machine, such as `{ENDPOINT_DEFAULT}`, and leave `ca_file`, `client_cert_file` and `client_key_file` out."),
-    )
-    .at(AttributePath::attributes(attribute))
+/// The files for TLS, which go with an `https` endpoint.
+fn tls(config: &Value, encrypted: bool, problems: &mut Diagnostics) -> TlsFiles {
+    for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
+        if !encrypted {
+            let detail = format!("The attribute `{name}` is for an `https` endpoint, and this one is plain HTTP. Use an `https` endpoint, or leave it out.");
+            problems.push(invalid(name, &detail));
+        }
+    }
+    let text = |name: &str| config.get(name).as_str().map(str::to_owned);
+    for (name, other) in [("client_cert_file", "client_key_file"), ("client_key_file", "client_cert_file")] {
+        if config.get(name).is_present() && config.get(other).is_null() {
+            problems.push(invalid(name, "Set both `client_cert_file` and `client_key_file`, or neither."));
+        }
+    }
+    TlsFiles {
+        authorities: text("ca_file"),
+        identity: text("client_cert_file").zip(text("client_key_file")),
+    }
 }
 
 fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
@@ -231,31 +258,18 @@ fn endpoint(text: &str, problems: &mut Diagnostics) -> Option<Uri> {
             return None;
         }
     };
-    match uri.scheme_str() {
-        Some("http") => {}
-        Some("https") => {
-            problems.push(no_tls("endpoint", &format!("The endpoint {text:?} needs TLS")));
-            return None;
-        }
-        _ => {
-            problems.push(invalid(
-                "endpoint",
-                &format!("The endpoint {text:?} does not start with `http://`. {example}"),
-            ));
-            return None;
-        }
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        problems.push(invalid(
+            "endpoint",
+            &format!("The endpoint {text:?} does not start with `http://` or `https://`. {example}"),
+        ));
+        return None;
     }
     if uri.path() != "/" || uri.query().is_some() {
         problems.push(invalid("endpoint", &format!("The endpoint {text:?} has a path. {example}")));
         return None;
     }
     Some(uri)
-}
-
-/// True if what is sent there does not leave this machine.
-fn is_loopback(endpoint: &Uri) -> bool {
-    let host = endpoint.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost") || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn request_timeout(value: &Value, problems: &mut Diagnostics) -> Duration {
@@ -290,70 +304,4 @@ fn retries_max(value: &Value, problems: &mut Diagnostics) -> u32 {
             RETRIES_DEFAULT
         }
     }
-}
-
-/// The metadata value that carries a token. Messages never show the token.
-fn header(token: &str, attribute: &str) -> Result<MetadataValue<Ascii>, Diagnostics> {
-    let token = token.trim();
-    let problem = if token.is_empty() {
-        "The token is empty."
-    } else if token.len() > TOKEN_BYTES_MAX {
-        "The token is too long to be sent."
-    } else {
-        match format!("Bearer {token}").parse::<MetadataValue<Ascii>>() {
-            Ok(mut value) => {
-                value.set_sensitive(true);
-                return Ok(value);
-            }
-            Err(_) => "The token holds characters that cannot be sent; tokens are printable ASCII.",
-        }
-    };
-    Err(invalid(attribute, problem).into())
-}
-
-/// Runs the token command. What it writes is read up to the longest token and a byte; it ends with us.
-async fn run(program: &str, arguments: &[String], stop: &StopSignal) -> Result<String, Diagnostics> {
-    let failed = |detail: String| Diagnostics::from(invalid("token_command", &detail));
-    let output = tokio::select! {
-        output = tokio::time::timeout(TOKEN_COMMAND_TIMEOUT, output_of(program, arguments)) => output,
-        () = stop.stopped() => return Err(failed(format!("Terraform was interrupted while the program `{program}` ran."))),
-    };
-    let (status, written) = match output {
-        Ok(Ok(output)) => output,
-        Ok(Err(error)) => return Err(failed(format!("The program `{program}` cannot be run: {error}."))),
-        Err(_) => {
-            let waited = duration::format(TOKEN_COMMAND_TIMEOUT);
-            return Err(failed(format!("The program `{program}` did not end within {waited}.")));
-        }
-    };
-    match status {
-        // It may go on writing for ever.
-        None => Err(failed(format!(
-            "The program `{program}` wrote more than a token: over {TOKEN_BYTES_MAX} bytes."
-        ))),
-        // Its standard error may hold anything, a secret too: only the status is repeated.
-        Some(status) if !status.success() => Err(failed(format!("The program `{program}` ended with {status}."))),
-        Some(_) => String::from_utf8(written).map_err(|_| failed(format!("The output of `{program}` is not text."))),
-    }
-}
-
-/// How a program ended and what it wrote; no end if it wrote too much.
-async fn output_of(program: &str, arguments: &[String]) -> std::io::Result<(Option<ExitStatus>, Vec<u8>)> {
-    let mut command = tokio::process::Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut child = command.kill_on_drop(true).spawn()?;
-    let mut written = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        // A line end or two may follow the token.
-        let longest = u64::try_from(TOKEN_BYTES_MAX + 2).unwrap_or(u64::MAX);
-        stdout.take(longest + 1).read_to_end(&mut written).await?;
-    }
-    if written.len() > TOKEN_BYTES_MAX + 2 {
-        return Ok((None, written));
-    }
-    Ok((Some(child.wait().await?), written))
 }

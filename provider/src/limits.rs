@@ -95,3 +95,6 @@ pub(crate) const LIST_PAGE_SIZE: i32 = 1_000;
 
 /// Most pages of one list. More would be an agent that never comes to the end.
 pub(crate) const LIST_PAGES_MAX: u32 = 1_000;
+
+/// Largest file of certificates or a key that is read: a bundle of all public authorities has a fifth of it.
+pub(crate) const PEM_BYTES_MAX: u64 = 1024 * 1024;

@@ -5,6 +5,7 @@
 
 mod client;
 mod config;
+mod credentials;
 mod data_sources;
 mod duration;
 mod limits;

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::api::Api;
+use crate::certificates::Certificates;
 use crate::disk::SmallDisk;
 use crate::failpoints::Failpoints;
 use crate::limits::{AGENT_READY, AGENT_STOP, SHORT_COMMAND};
@@ -54,10 +55,24 @@ impl Agent {
         Ok(Self::launched(folder, &[], Some(disk)))
     }
 
+    /// Starts an agent that is encrypted and asks who calls: with a certificate for each of these callers.
+    #[must_use]
+    pub fn start_secured(callers: &[&str], flags: &[&str]) -> Self {
+        let folder = fresh_folder("agent");
+        drop(Certificates::make(&folder, callers));
+        Self::launched(folder, flags, None)
+    }
+
     fn launched(folder: PathBuf, flags: &[&str], disk: Option<SmallDisk>) -> Self {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let (process, endpoint) = launch(&folder, "127.0.0.1:0", &flags, disk.as_ref());
-        let api = Api::new(&endpoint);
+        let api = match Certificates::of(&folder) {
+            None => Api::new(&endpoint),
+            Some(certificates) => {
+                let token = fs::read_to_string(folder.join("data/admin.token")).unwrap();
+                Api::secured(&endpoint, &certificates, token.trim())
+            }
+        };
         Self {
             folder,
             endpoint,
@@ -90,6 +105,12 @@ impl Agent {
     #[must_use]
     pub fn api(&self) -> &Api {
         &self.api
+    }
+
+    /// Its certificates. Fails where it has none.
+    #[must_use]
+    pub fn certificates(&self) -> Certificates {
+        Certificates::of(&self.folder).expect("an agent that is encrypted")
     }
 
     /// Process id of the running agent.
@@ -196,7 +217,7 @@ impl Agent {
     }
 
     fn address(&self) -> &str {
-        self.endpoint.strip_prefix("http://").unwrap()
+        self.endpoint.split_once("://").unwrap().1
     }
 }
 
@@ -232,10 +253,11 @@ fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>
     let program = binary("featurestore-agent");
     let mut command = disk.map_or_else(|| Command::new(&program), |disk| disk.command(&program));
     command
-        .args(["serve", "--insecure-local", "--listen", listen, "--data-dir"])
+        .args(["serve", "--listen", listen, "--data-dir"])
         .arg(folder.join("data"))
         .arg("--warehouse")
         .arg(folder.join("warehouse"))
+        .args(Certificates::of(folder).map_or_else(|| vec![PathBuf::from("--insecure-local")], |certificates| certificates.flags()))
         .args(flags)
         .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
         .stdin(Stdio::null())

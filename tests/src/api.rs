@@ -7,17 +7,22 @@ use std::sync::OnceLock;
 use featurestore_proto::v1::agent_service_client::AgentServiceClient;
 use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
+use featurestore_proto::v1::token_service_client::TokenServiceClient;
 use featurestore_proto::v1::{
-    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest,
+    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest, CreateTokenRequest,
     DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas, GetAgentRequest, GetAgentResponse,
     GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig, SetStreamOperationsRequest,
     SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, UpdateStreamRequest, connection::Options,
     connection_config, direct_schema, schema_config, source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
-use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
+use tonic::{Request, Status};
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::service::Interceptor;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 
+use crate::certificates::Certificates;
 use crate::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME};
 use crate::limits::{AGENT_CALL, STREAM_SETTLES};
 use crate::wait::wait_until;
@@ -79,7 +84,23 @@ pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
 /// A client of one agent; it connects again by itself after the agent was killed.
 #[derive(Clone)]
 pub struct Api {
-    channel: Channel,
+    channel: Calls,
+}
+
+/// Calls that say who makes them.
+type Calls = InterceptedService<Channel, Bearer>;
+
+/// Puts a token into each call, if there is one.
+#[derive(Clone)]
+struct Bearer(Option<MetadataValue<Ascii>>);
+
+impl Interceptor for Bearer {
+    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
+        if let Some(token) = &self.0 {
+            request.metadata_mut().insert("authorization", token.clone());
+        }
+        Ok(request)
+    }
 }
 
 impl Api {
@@ -92,7 +113,39 @@ impl Api {
             .unwrap()
             .timeout(AGENT_CALL)
             .connect_lazy();
-        Self { channel }
+        Self {
+            channel: InterceptedService::new(channel, Bearer(None)),
+        }
+    }
+
+    /// For an agent at `endpoint` with these certificates, as the one whom the token speaks for.
+    #[must_use]
+    pub fn secured(endpoint: &str, certificates: &Certificates, token: &str) -> Self {
+        let _entered = runtime().enter();
+        let authority = std::fs::read(certificates.authority()).unwrap();
+        let channel = Endpoint::from_shared(endpoint.to_owned())
+            .unwrap()
+            .tls_config(ClientTlsConfig::new().ca_certificate(Certificate::from_pem(authority)))
+            .unwrap()
+            .timeout(AGENT_CALL)
+            .connect_lazy();
+        let token = format!("Bearer {token}").parse().unwrap();
+        Self {
+            channel: InterceptedService::new(channel, Bearer(Some(token))),
+        }
+    }
+
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_token(&self, principal: &str) -> Result<String, Status> {
+        let mut client = TokenServiceClient::new(self.channel.clone());
+        let request = CreateTokenRequest {
+            principal: principal.to_owned(),
+            lifetime: None,
+        };
+        block_on(client.create_token(request)).map(|answer| answer.into_inner().value)
     }
 
     /// Version and capabilities.
@@ -240,7 +293,7 @@ impl Api {
         })
     }
 
-    fn streams(&self) -> StreamServiceClient<Channel> {
+    fn streams(&self) -> StreamServiceClient<Calls> {
         StreamServiceClient::new(self.channel.clone())
     }
 }

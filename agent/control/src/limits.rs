@@ -113,3 +113,77 @@ pub(crate) const TOKEN_USE_WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Longest `authorization` header: JSON web tokens with many groups have some kilobytes.
 pub(crate) const AUTHORIZATION_BYTES_MAX: usize = 16 << 10;
+
+/// Parts of a JSON web token: header, claims, signature.
+pub(crate) const JWT_PARTS: usize = 3;
+
+/// Groups that an identity provider may name of one caller. Each is looked for in grants; directories of large companies put people
+/// into some hundred.
+pub(crate) const GROUPS_OF_A_CALLER_MAX: usize = 1_000;
+
+/// Longest wait for an issuer's answer: a caller waits for it, when its key is not known yet.
+pub(crate) const ISSUER_WAIT: Duration = Duration::from_secs(10);
+
+/// Largest answer of an issuer: keys have some kilobytes.
+pub(crate) const ISSUER_ANSWER_BYTES_MAX: usize = 1 << 20;
+
+/// Keys of one issuer that are looked at: issuers publish two or three.
+pub(crate) const ISSUER_KEYS_MAX: usize = 100;
+
+/// Keys that are older are read again: a key that its issuer takes back is good for so long at most.
+pub(crate) const ISSUER_KEYS_AGE_MAX: Duration = Duration::from_secs(3600);
+
+/// Keys that could not be read again are believed for so long: an issuer that is away for a night stops nobody.
+pub(crate) const ISSUER_KEYS_STALE_MAX: Duration = Duration::from_secs(24 * 3600);
+
+/// Tokens that name an unknown key have the issuer asked at most this often: anybody can write such a token.
+pub(crate) const ISSUER_LOOK_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Largest file of certificates or a key: a bundle of all public authorities has a fifth of it.
+pub(crate) const PEM_BYTES_MAX: u64 = 1 << 20;
+
+/// How often the files of certificates are looked at: they are renewed days before they expire.
+pub(crate) const CERTIFICATES_LOOK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Connections at once. Each costs a file, a task and some dozens of kilobytes; Terraform opens one per provider process.
+pub(crate) const CONNECTIONS_MAX: usize = 1_024;
+
+/// Wait after a connection could not be accepted, which is when too many files are open.
+pub(crate) const ACCEPT_AGAIN_WAIT: Duration = Duration::from_millis(100);
+
+/// Longest TLS handshake: two round trips and a signature.
+pub(crate) const HANDSHAKE_WAIT: Duration = Duration::from_secs(10);
+
+/// A connection on which nobody became known ends after this time: strangers must not take all places. Health checks take a moment.
+pub(crate) const UNKNOWN_CONNECTION_WAIT: Duration = Duration::from_secs(30);
+
+/// Longest wait for a request's headers over HTTP/1.1, which health checks use.
+pub(crate) const HEADER_WAIT: Duration = Duration::from_secs(10);
+
+/// Most bytes of one request's headers: the longest token and as much again.
+pub(crate) const HEADER_BYTES_MAX: usize = 32 << 10;
+
+/// Calls at once on one connection: above what one principal may have, a connection more would be no gain.
+pub(crate) const STREAMS_PER_CONNECTION_MAX: u32 = 512;
+
+/// A peer that sends nothing is asked for a sign of life this often, so that a place is not kept for a machine that is gone.
+pub(crate) const PEER_SIGN_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Longest wait for that sign.
+pub(crate) const PEER_SIGN_WAIT: Duration = Duration::from_secs(20);
+
+/// Longest time for one call, its request included: four times what a call may wait for. It ends those whose request comes in drops.
+pub(crate) const CALL_TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Calls of one principal that are answered at once. Terraform makes ten; a thousand streams that are made at once by hand wait
+/// for one another.
+pub(crate) const CALLS_AT_ONCE_MAX: usize = 512;
+
+/// Calls of one principal a second, over time: a plan of a thousand resources goes on without a pause.
+pub(crate) const CALLS_PER_SECOND_MAX: u32 = 500;
+
+/// Calls of one principal that may come at once after a rest.
+pub(crate) const CALLS_BURST_MAX: u32 = 2_000;
+
+/// Principals whose calls are counted before those who rest are forgotten. A count has a hundred bytes.
+pub(crate) const PRINCIPALS_COUNTED_MAX: usize = 4_096;

@@ -69,6 +69,12 @@ impl AgentClient {
         }
     }
 
+    /// What it says of itself.
+    #[cfg(test)]
+    pub(crate) fn token_of_tests(&self) -> Option<String> {
+        self.token.as_ref().and_then(|token| token.to_str().ok()).map(str::to_owned)
+    }
+
     /// The same client with little patience, for checks that a plan can do without.
     pub(crate) fn hasty(&self) -> Self {
         Self {

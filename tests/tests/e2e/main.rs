@@ -32,6 +32,7 @@ mod offline;
 mod quickstart;
 mod replacement;
 mod rows;
+mod secure;
 mod sources;
 mod sources_brokers;
 mod stage;

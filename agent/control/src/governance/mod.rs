@@ -3,6 +3,7 @@
 //!
 //! `calls.rs` names the calls, `rules.rs` says what each needs, `authorizer.rs` decides by what the store has.
 
+pub mod admission;
 pub mod authentication;
 mod authorizer;
 pub mod calls;

@@ -1,30 +1,97 @@
-//! The door: finds out who makes a request before anything is done for it, and puts the principal into the request, where the
-//! adapters find it. Invariant: no route behind it is reached by a caller that is not known.
+//! The door: finds out who makes a request before anything is done for it, holds it to what one caller may ask, and puts the
+//! principal into the request, where the adapters find it. Invariant: no route behind it is reached by a caller that is not known.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tonic::Status;
+use featurestore_proto::convert::status_with_detail;
+use featurestore_proto::v1;
+use http_body::{Frame, SizeHint};
+use tonic::{Code, Status};
 
+use super::serve::Peer;
+use crate::governance::admission::{Admission, Admitted};
 use crate::governance::authentication::{AuthenticationError, Authenticator, Shown};
+use crate::limits::{CALL_TIME_MAX, RETRY_ADVICE};
+
+/// What is asked at the door.
+pub(super) struct Door {
+    authenticator: Arc<Authenticator>,
+    admission: Arc<Admission>,
+}
+
+impl Door {
+    pub(super) fn new(authenticator: Arc<Authenticator>) -> Self {
+        Self {
+            authenticator,
+            admission: Arc::new(Admission::default()),
+        }
+    }
+}
 
 /// Lets a request through with its principal.
-pub(super) async fn known_only(State(authenticator): State<Arc<Authenticator>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
+    let peer = request.extensions().get::<Peer>().cloned().unwrap_or_default();
     let known = {
         let shown = Shown {
             authorization: authorization(request.headers()),
+            certificate: peer.certificate.as_deref(),
         };
-        authenticator.authenticate(&shown).await
+        door.authenticator.authenticate(&shown).await
     };
-    match known {
-        Ok(principal) => {
-            request.extensions_mut().insert(principal);
-            next.run(request).await
+    // What the request's form is decides the form of a refusal.
+    let is_grpc = is_grpc(request.headers());
+    let principal = match known {
+        Ok(principal) => principal,
+        Err(error) => return answer(is_grpc, refusal(&error)),
+    };
+    peer.known.store(true, Ordering::Relaxed);
+    let admitted = match door.admission.admit(principal.name(), Instant::now()) {
+        Ok(admitted) => admitted,
+        Err(error) => {
+            tracing::debug!(principal = principal.name(), %error, "put a call off");
+            let status = advised(Code::ResourceExhausted, error.to_string(), error.retry_after());
+            return answer(is_grpc, status);
         }
-        Err(error) => refusal(request.headers(), &error),
+    };
+    request.extensions_mut().insert(principal);
+    match tokio::time::timeout(CALL_TIME_MAX, next.run(request)).await {
+        Ok(response) => response.map(|body| Body::new(Counted { body, _admitted: admitted })),
+        Err(_) => answer(
+            is_grpc,
+            Status::deadline_exceeded(format!("the call took longer than {CALL_TIME_MAX:?}, its request included")),
+        ),
+    }
+}
+
+/// An answer that counts as under way until it is sent.
+struct Counted {
+    body: Body,
+    _admitted: Admitted,
+}
+
+impl HttpBody for Counted {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -37,30 +104,37 @@ fn authorization(headers: &HeaderMap) -> Option<Result<&str, ()>> {
     })
 }
 
-fn refusal(headers: &HeaderMap, error: &AuthenticationError) -> Response {
-    let ours = matches!(error, AuthenticationError::Store(_));
-    if ours {
+fn refusal(error: &AuthenticationError) -> Status {
+    if error.is_ours() {
         tracing::error!(%error, "failed to authenticate a call");
-    } else {
-        tracing::warn!(%error, "refused a call whose caller is not known");
+        return advised(Code::Unavailable, error.to_string(), RETRY_ADVICE);
     }
-    let status = if ours {
-        Status::unavailable(error.to_string())
-    } else {
-        Status::unauthenticated(error.to_string())
+    tracing::warn!(%error, "refused a call whose caller is not known");
+    Status::unauthenticated(error.to_string())
+}
+
+fn advised(code: Code, message: String, retry_after: Duration) -> Status {
+    let detail = v1::ErrorDetail {
+        retry_after: prost_types::Duration::try_from(retry_after).ok(),
+        ..Default::default()
     };
-    answer(headers, &status)
+    status_with_detail(code, message, &detail)
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content.is_some_and(|content| content.starts_with("application/grpc"))
 }
 
 /// A status for a caller that speaks gRPC, else one of HTTP with the same words.
-pub(super) fn answer(headers: &HeaderMap, status: &Status) -> Response {
-    let content = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if content.is_some_and(|content| content.starts_with("application/grpc")) {
-        return status.clone().into_http();
+fn answer(is_grpc: bool, status: Status) -> Response {
+    if is_grpc {
+        return status.into_http();
     }
     let code = match status.code() {
-        tonic::Code::Unauthenticated => StatusCode::UNAUTHORIZED,
-        tonic::Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::Unauthenticated => StatusCode::UNAUTHORIZED,
+        Code::ResourceExhausted => StatusCode::TOO_MANY_REQUESTS,
+        Code::DeadlineExceeded => StatusCode::REQUEST_TIMEOUT,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
     (code, status.message().to_owned()).into_response()

@@ -3,6 +3,8 @@
 
 mod door;
 mod guard;
+mod serve;
+pub mod tls;
 
 use std::sync::Arc;
 
@@ -11,46 +13,36 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::middleware;
 use axum::routing::get;
-use axum::serve::ListenerExt;
-use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 
 use crate::governance::authentication::Authenticator;
 use crate::grpc;
-use crate::limits::CALLS_END_WAIT;
 use crate::services::Services;
 
+pub use serve::serve;
+
+/// What callers of the port are held to.
+pub struct PortSettings {
+    /// Finds out who calls.
+    pub authenticator: Arc<Authenticator>,
+    /// Whether only this machine can reach the port.
+    pub loopback: bool,
+    /// Whether connections are encrypted.
+    pub encrypted: bool,
+}
+
 /// All routes of the port.
-pub fn router(services: &Arc<Services>, authenticator: Arc<Authenticator>) -> Router {
+pub fn router(services: &Arc<Services>, settings: PortSettings) -> Router {
+    let door = Arc::new(door::Door::new(settings.authenticator));
+    let guard = guard::Guard {
+        loopback: settings.loopback,
+        scheme: if settings.encrypted { "https://" } else { "http://" },
+    };
     grpc::routes(services)
-        .layer(middleware::from_fn_with_state(authenticator, door::known_only))
+        .layer(middleware::from_fn_with_state(door, door::known_only))
         // The process is there and answers: nothing that it depends on is asked.
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(ready).with_state(services.clone()))
-        .layer(middleware::from_fn(guard::loopback_only))
-}
-
-/// Serves until `stopping`, then lets the calls that are on end, for a bounded time.
-pub async fn serve(listener: TcpListener, router: Router, stopping: CancellationToken) -> std::io::Result<()> {
-    let listener = listener.tap_io(|connection| {
-        // Only latency suffers without it.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "failed to turn off delays of a connection");
-        }
-    });
-    let shutdown = stopping.clone();
-    let server = axum::serve(listener, router).with_graceful_shutdown(async move { shutdown.cancelled().await });
-    let calls_took_too_long = async {
-        stopping.cancelled().await;
-        tokio::time::sleep(CALLS_END_WAIT).await;
-    };
-    tokio::select! {
-        result = server => result,
-        () = calls_took_too_long => {
-            tracing::warn!(wait = ?CALLS_END_WAIT, "calls did not end in time and were cut off");
-            Ok(())
-        }
-    }
+        .layer(middleware::from_fn_with_state(guard, guard::own_only))
 }
 
 async fn ready(State(services): State<Arc<Services>>) -> (StatusCode, String) {

@@ -40,7 +40,7 @@ impl Directory {
     }
 
     /// A principal by a name that comes from outside: a claim or a certificate.
-    pub fn foreign_principal(&self, name: &str, seen: BTreeSet<String>) -> Result<Principal, AuthenticationError> {
+    pub(super) fn foreign_principal(&self, name: &str, seen: BTreeSet<String>) -> Result<Principal, AuthenticationError> {
         if is_built_in(name) {
             return Err(AuthenticationError::ReservedName { name: name.to_owned() });
         }
@@ -49,7 +49,7 @@ impl Directory {
     }
 
     /// Remembers the groups that an identity provider named, if they are others than before.
-    pub async fn remember(&self, store: &Arc<dyn Store>, name: &str, groups: &BTreeSet<String>, now_ms: i64) -> Result<(), StoreError> {
+    pub(super) async fn remember(&self, store: &Arc<dyn Store>, name: &str, groups: &BTreeSet<String>, now_ms: i64) -> Result<(), StoreError> {
         let found = documents::get::<PrincipalRecord>(store, name).await?;
         let generation = found.as_ref().map(|found| found.generation);
         if found.is_some_and(|found| found.groups == *groups) || (generation.is_none() && groups.is_empty()) {

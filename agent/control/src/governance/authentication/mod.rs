@@ -2,12 +2,16 @@
 //! wrong with what a caller shows, it learns that it is not known and how to become so, and nothing about anybody else.
 
 pub mod admin;
+pub mod certificate;
 pub mod directory;
+pub mod oidc;
 pub mod tokens;
 
 use std::sync::Arc;
 
+use certificate::CertificateName;
 pub use directory::Directory;
+use oidc::{Oidc, OidcError};
 use tokens::TokenText;
 
 use super::Principal;
@@ -36,6 +40,15 @@ pub enum AuthenticationError {
         /// Which one.
         id: String,
     },
+    /// A JSON web token that is not right.
+    #[error("the token of the call was refused: {0}")]
+    Jwt(#[from] OidcError),
+    /// A certificate that names nobody.
+    #[error("the certificate of the connection cannot say who calls: {0}")]
+    Certificate(String),
+    /// A certificate whose time is over, on a connection that is older.
+    #[error("the certificate of the connection has expired; connect again with a new one")]
+    CertificateExpired,
     /// A name that belongs to the agent itself.
     #[error("the name `{name}` belongs to the agent itself, and no certificate or identity provider can use it")]
     ReservedName {
@@ -53,17 +66,27 @@ pub enum AuthenticationError {
     Store(#[from] StoreError),
 }
 
+impl AuthenticationError {
+    /// True if the caller can do nothing about it.
+    pub(crate) fn is_ours(&self) -> bool {
+        matches!(self, Self::Store(_) | Self::Jwt(OidcError::NoKeys(_)))
+    }
+}
+
 /// What a caller shows.
 #[derive(Clone, Debug, Default)]
 pub struct Shown<'a> {
     /// The `authorization` header. `Err` if it is there more than once, or no text.
     pub authorization: Option<Result<&'a str, ()>>,
+    /// The name in the certificate of its connection, which was checked, or why there is none in it.
+    pub certificate: Option<&'a Result<CertificateName, String>>,
 }
 
 /// Finds out who calls.
 pub struct Authenticator {
     store: Arc<dyn Store>,
     directory: Arc<Directory>,
+    oidc: Oidc,
     door: Door,
 }
 
@@ -77,18 +100,23 @@ pub enum Door {
 }
 
 impl Authenticator {
-    /// One that knows the tokens in `store`.
-    pub fn new(store: Arc<dyn Store>, directory: Arc<Directory>, door: Door) -> Self {
-        Self { store, directory, door }
+    /// One that knows the tokens in `store` and those of the issuers.
+    pub fn new(store: Arc<dyn Store>, directory: Arc<Directory>, oidc: Oidc, door: Door) -> Self {
+        Self {
+            store,
+            directory,
+            oidc,
+            door,
+        }
     }
 
-    /// Who calls.
+    /// Who calls. A token is what a caller says, a certificate what its connection has: the token counts.
     pub async fn authenticate(&self, shown: &Shown<'_>) -> Result<Principal, AuthenticationError> {
         if self.door == Door::Open {
             return Ok(Principal::local_admin());
         }
-        match shown.authorization {
-            Some(authorization) => {
+        match (shown.authorization, shown.certificate) {
+            (Some(authorization), _) => {
                 let header = authorization.map_err(|()| AuthenticationError::Malformed)?;
                 if header.len() > AUTHORIZATION_BYTES_MAX {
                     return Err(AuthenticationError::Malformed);
@@ -100,13 +128,14 @@ impl Authenticator {
                 }
                 self.by_token(header.get(tokens::SCHEME.len()..).unwrap_or_default().trim()).await
             }
-            None => Err(AuthenticationError::Missing),
+            (None, Some(certificate)) => self.by_certificate(certificate),
+            (None, None) => Err(AuthenticationError::Missing),
         }
     }
 
     async fn by_token(&self, text: &str) -> Result<Principal, AuthenticationError> {
         let Some(token) = TokenText::parse(text) else {
-            return Err(AuthenticationError::UnknownToken);
+            return self.by_jwt(text).await;
         };
         let record = match self.store.token(token.id()).await? {
             Some(record) if token.is(&record.hash) => record,
@@ -124,6 +153,26 @@ impl Authenticator {
             }
         }
         Ok(self.directory.absent_principal(&self.store, &record.principal).await?)
+    }
+
+    async fn by_jwt(&self, text: &str) -> Result<Principal, AuthenticationError> {
+        if !self.oidc.knows_form(text) {
+            return Err(AuthenticationError::UnknownToken);
+        }
+        let named = self.oidc.verify(text).await?;
+        let principal = self.directory.foreign_principal(&named.name, named.groups.clone().unwrap_or_default())?;
+        if let Some(groups) = named.groups {
+            self.directory.remember(&self.store, &named.name, &groups, now_ms()).await?;
+        }
+        Ok(principal)
+    }
+
+    fn by_certificate(&self, certificate: &Result<CertificateName, String>) -> Result<Principal, AuthenticationError> {
+        let certificate = certificate.as_ref().map_err(|problem| AuthenticationError::Certificate(problem.clone()))?;
+        if certificate.not_after_ms <= now_ms() {
+            return Err(AuthenticationError::CertificateExpired);
+        }
+        self.directory.foreign_principal(&certificate.name, Default::default())
     }
 }
 

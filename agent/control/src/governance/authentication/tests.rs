@@ -21,7 +21,7 @@ impl Scene {
     fn authenticator(&self, door: Door) -> Authenticator {
         let members = BTreeSet::from(["ada".to_owned()]);
         let directory = Directory::new(BTreeMap::from([("payments".to_owned(), members)]));
-        Authenticator::new(self.store.clone(), Arc::new(directory), door)
+        Authenticator::new(self.store.clone(), Arc::new(directory), Oidc::default(), door)
     }
 
     async fn token(&self, principal: &str, expire_time_ms: Option<i64>) -> TokenText {
@@ -43,6 +43,7 @@ impl Scene {
 async fn check(authenticator: &Authenticator, authorization: Option<&str>, expected: Result<&str, &str>) {
     let shown = Shown {
         authorization: authorization.map(Ok),
+        ..Shown::default()
     };
     match (authenticator.authenticate(&shown).await, expected) {
         (Ok(principal), expected) => assert_eq!(Ok(principal.name()), expected, "{authorization:?}"),
@@ -89,6 +90,7 @@ async fn only_a_token_that_is_good_now_is_known() {
     }
     let twice = Shown {
         authorization: Some(Err(())),
+        ..Shown::default()
     };
     assert!(matches!(
         authenticator.authenticate(&twice).await,
@@ -113,6 +115,7 @@ async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted
     let header = format!("Bearer {}", text.expose());
     let shown = Shown {
         authorization: Some(Ok(&header)),
+        ..Shown::default()
     };
     let last_use = async || scene.store.token(text.id()).await.unwrap().unwrap().last_use_time_ms;
     assert_eq!(last_use().await, None);
@@ -128,4 +131,46 @@ async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted
     directory.remember(&scene.store, "ada", &BTreeSet::new(), 2).await.unwrap();
     let principal = authenticator.authenticate(&shown).await.unwrap();
     assert_eq!(principal.groups().iter().map(String::as_str).collect::<Vec<_>>(), ["payments"]);
+}
+
+#[tokio::test]
+async fn a_certificate_speaks_where_no_token_does_and_while_it_is_good() {
+    let scene = Scene::new().await;
+    let authenticator = scene.authenticator(Door::Closed);
+    let token = format!("Bearer {}", scene.token("bob", None).await.expose());
+    let named = |name: &str, not_after_ms| {
+        Ok(CertificateName {
+            name: name.to_owned(),
+            not_after_ms,
+        })
+    };
+    let good = now_ms() + 60_000;
+    let cases = [
+        (named("ada", good), None, Ok("ada")),
+        (named("ada", good), Some(token.as_str()), Ok("bob")),
+        (named("ada", good), Some("Bearer fst_x"), Err("none of this agent's")),
+        (named("ada", now_ms() - 1), None, Err("has expired")),
+        (named("admin", good), None, Err("belongs to the agent")),
+        (named("", good), None, Err("the name is empty")),
+        (Err("the certificate has no common name".to_owned()), None, Err("no common name")),
+    ];
+    for (certificate, authorization, expected) in &cases {
+        let shown = Shown {
+            authorization: authorization.map(Ok),
+            certificate: Some(certificate),
+        };
+        match (authenticator.authenticate(&shown).await, expected) {
+            (Ok(principal), expected) => assert_eq!(Ok(principal.name()), *expected),
+            (Err(error), Err(said)) => assert!(error.to_string().contains(said), "{error}"),
+            (Err(error), Ok(name)) => panic!("{name}: {error}"),
+        }
+    }
+    let groups = authenticator
+        .authenticate(&Shown {
+            certificate: Some(&cases[0].0),
+            ..Shown::default()
+        })
+        .await
+        .unwrap();
+    assert!(groups.groups().contains("payments"), "groups are the configuration's");
 }

@@ -9,6 +9,7 @@ mod port;
 mod privileges;
 mod read;
 mod repair;
+mod secure;
 mod tokens;
 mod update;
 
@@ -28,6 +29,7 @@ use tonic::{Code, Status};
 use super::{Services, ServicesSettings};
 use crate::connections::ConnectionChanges;
 use crate::governance::GrantAuthorizer;
+use crate::governance::authentication::oidc::Oidc;
 use crate::governance::authentication::{Authenticator, Directory, Door, admin};
 use crate::governance::secrets::Vault;
 use crate::governance::secrets::master::{LocalKey, MasterKeys};
@@ -72,6 +74,7 @@ struct Agent {
     streams: StreamServiceClient<Channel>,
     connections: ConnectionServiceClient<Channel>,
     channel: Channel,
+    router: axum::Router,
     store: Arc<dyn Store>,
     vault: Vault,
     engine: FakeEngine,
@@ -96,14 +99,20 @@ impl Agent {
         let (reconciler, services) = services(&store, &engine, stopping.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let authenticator = Arc::new(Authenticator::new(store.clone(), Arc::new(Directory::default()), door));
-        let router = crate::http::router(&services, authenticator);
-        tokio::spawn(crate::http::serve(listener, router, stopping.clone()));
+        let authenticator = Authenticator::new(services.store.clone(), Arc::new(Directory::default()), Oidc::default(), door);
+        let settings = crate::http::PortSettings {
+            authenticator: Arc::new(authenticator),
+            loopback: true,
+            encrypted: false,
+        };
+        let router = crate::http::router(&services, settings);
+        tokio::spawn(crate::http::serve(listener, None, router.clone(), stopping.clone()));
         let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         Self {
             streams: StreamServiceClient::new(channel.clone()),
             connections: ConnectionServiceClient::new(channel.clone()),
             channel,
+            router,
             store: services.store.clone(),
             vault: services.vault.clone(),
             engine,

@@ -7,12 +7,12 @@ use tonic::Request;
 use super::*;
 
 /// The agent's first token, as the command line would find it.
-async fn admin_token(agent: &Agent) -> String {
+pub(super) async fn admin_token(agent: &Agent) -> String {
     let file = admin::ensure(&agent.store, agent.folder.path()).await.unwrap();
     std::fs::read_to_string(file).unwrap().trim().to_owned()
 }
 
-fn with<T>(token: &str, message: T) -> Request<T> {
+pub(super) fn with<T>(token: &str, message: T) -> Request<T> {
     let mut request = Request::new(message);
     if !token.is_empty() {
         request

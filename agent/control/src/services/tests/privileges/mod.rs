@@ -53,7 +53,7 @@ impl Town {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = crate::grpc::routes(&services).layer(middleware::from_fn(believe));
-        tokio::spawn(crate::http::serve(listener, router, CancellationToken::new()));
+        tokio::spawn(crate::http::serve(listener, None, router, CancellationToken::new()));
         let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         Self {
             store,
