@@ -7,7 +7,7 @@ use crate::store::tokens::{InsertedToken, TokenRecord};
 pub(super) async fn are_bounded_and_expire<S: Store>(store: &S) {
     let token = |id: &str, principal: &str, expire_time_ms| TokenRecord {
         id: id.into(),
-        hash: std::array::from_fn(|at| id.bytes().nth(at).unwrap_or(0)),
+        hash: std::array::from_fn(|at| id.as_bytes().get(at).copied().unwrap_or(0)),
         principal: principal.into(),
         created_by: "admin".into(),
         create_time_ms: 5,
