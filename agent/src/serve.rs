@@ -100,7 +100,9 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let directory = Arc::new(Directory::new(config.groups.clone()));
     let door = open_door(&config, &store, &directory).await?;
     let certificates = certificates(&config).await?;
-    let watching = certificates.clone().map(|certificates| tokio::spawn(certificates.watch(stopping.clone())));
+    let watching = certificates
+        .clone()
+        .map(|certificates| tokio::spawn(certificates.watch(stopping.clone())));
     let port = http::PortSettings {
         authenticator: door,
         loopback: config.listen.ip().is_loopback(),

@@ -125,7 +125,9 @@ impl Settings {
         let endpoint_text = set("endpoint", ENDPOINT_VARIABLE).unwrap_or_else(|| ENDPOINT_DEFAULT.to_owned());
         let endpoint = endpoint(&endpoint_text, &mut problems);
         let encrypted = endpoint.as_ref().is_none_or(|endpoint| endpoint.scheme_str() == Some("https"));
-        let local = endpoint.as_ref().is_none_or(|endpoint| is_loopback(endpoint.host().unwrap_or_default()));
+        let local = endpoint
+            .as_ref()
+            .is_none_or(|endpoint| is_loopback(endpoint.host().unwrap_or_default()));
         let tls = tls(config, encrypted, &mut problems);
         let token_command: Vec<String> = config
             .get("token_command")
@@ -224,7 +226,9 @@ pub(crate) fn invalid(attribute: &str, detail: &str) -> Diagnostic {
 fn tls(config: &Value, encrypted: bool, problems: &mut Diagnostics) -> TlsFiles {
     for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
         if !encrypted {
-            let detail = format!("The attribute `{name}` is for an `https` endpoint, and this one is plain HTTP. Use an `https` endpoint, or leave it out.");
+            let detail = format!(
+                "The attribute `{name}` is for an `https` endpoint, and this one is plain HTTP. Use an `https` endpoint, or leave it out."
+            );
             problems.push(invalid(name, &detail));
         }
     }

@@ -60,7 +60,12 @@ pub(crate) async fn admin_token(file: &Path) -> Result<Option<MetadataValue<Asci
     };
     match read.await {
         Ok(text) => header(&text, "token").map(Some),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::NotFound | ErrorKind::PermissionDenied | ErrorKind::NotADirectory
+            ) =>
+        {
             tracing::debug!(file = %file.display(), %error, "no admin token of an agent on this machine");
             Ok(None)
         }

@@ -9,18 +9,18 @@ use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
 use featurestore_proto::v1::token_service_client::TokenServiceClient;
 use featurestore_proto::v1::{
-    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest, CreateTokenRequest,
-    DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas, GetAgentRequest, GetAgentResponse,
-    GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig, SetStreamOperationsRequest,
-    SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, UpdateStreamRequest, connection::Options,
-    connection_config, direct_schema, schema_config, source_config, subscription_mode,
+    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest,
+    CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas, GetAgentRequest,
+    GetAgentResponse, GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig,
+    SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, UpdateStreamRequest,
+    connection::Options, connection_config, direct_schema, schema_config, source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
-use tonic::{Request, Status};
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
+use tonic::{Request, Status};
 
 use crate::certificates::Certificates;
 use crate::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME};

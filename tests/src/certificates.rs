@@ -33,7 +33,12 @@ impl Certificates {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         fs::write(made.authority(), authority.pem()).unwrap();
-        made.issue(&authority, "agent", &["127.0.0.1", "localhost"], ExtendedKeyUsagePurpose::ServerAuth);
+        made.issue(
+            &authority,
+            "agent",
+            &["127.0.0.1", "localhost"],
+            ExtendedKeyUsagePurpose::ServerAuth,
+        );
         for caller in callers {
             made.issue(&authority, caller, &[], ExtendedKeyUsagePurpose::ClientAuth);
         }

@@ -32,10 +32,19 @@ fn what_a_provider_block_may_say() {
         assert_eq!(refusal(&block, &[]), None, "{block}");
     }
     let refused = [
-        (json!({ "client_cert_file": "/etc/c.pem", "client_key_file": "/etc/k.pem" }), "plain HTTP"),
+        (
+            json!({ "client_cert_file": "/etc/c.pem", "client_key_file": "/etc/k.pem" }),
+            "plain HTTP",
+        ),
         (json!({ "ca_file": "/etc/ca.pem" }), "plain HTTP"),
-        (json!({ "endpoint": "https://agent:7070", "client_cert_file": "/etc/c.pem" }), "or neither"),
-        (json!({ "endpoint": "https://agent:7070", "client_key_file": "/etc/k.pem" }), "or neither"),
+        (
+            json!({ "endpoint": "https://agent:7070", "client_cert_file": "/etc/c.pem" }),
+            "or neither",
+        ),
+        (
+            json!({ "endpoint": "https://agent:7070", "client_key_file": "/etc/k.pem" }),
+            "or neither",
+        ),
         (json!({ "endpoint": "agent:7070" }), "does not start with"),
         (json!({ "endpoint": "http://user:secret@127.0.0.1:7070" }), "user name or password"),
         (json!({ "endpoint": "http://agent:7070/v1" }), "has a path"),

@@ -92,7 +92,11 @@ fn terraform_works_over_tls_for_those_who_may_and_tells_others_why_not() {
     let mut found = Workspace::new(agent.endpoint());
     found.set_environment("FEATURESTORE_AGENT_DATA_DIR", agent.data_folder().to_str().unwrap());
     found.write(&document(&stage, &json!({ "ca_file": authority })));
-    fs::copy(workspace.folder().join("terraform.tfstate"), found.folder().join("terraform.tfstate")).unwrap();
+    fs::copy(
+        workspace.folder().join("terraform.tfstate"),
+        found.folder().join("terraform.tfstate"),
+    )
+    .unwrap();
     found.plan().assert_empty();
     found.destroy().assert_success();
     assert_eq!(found.resource(STREAM), Value::Null);

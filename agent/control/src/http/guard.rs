@@ -111,7 +111,11 @@ mod tests {
             if let Some(origin) = origin {
                 headers.insert(header::ORIGIN, origin.parse().unwrap());
             }
-            assert_eq!(check(guard, Some(&host.parse().unwrap()), &headers).is_ok(), passes, "{host} {origin:?}");
+            assert_eq!(
+                check(guard, Some(&host.parse().unwrap()), &headers).is_ok(),
+                passes,
+                "{host} {origin:?}"
+            );
         }
     }
 }

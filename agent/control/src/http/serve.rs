@@ -231,7 +231,9 @@ mod tests {
             connection.write_all(request.as_bytes()).await.ok()?;
             let mut answer = [0; 4096];
             let length = connection.read(&mut answer).await.ok()?;
-            String::from_utf8(answer[..length].to_vec()).ok().filter(|answer| answer.contains("200 OK"))
+            String::from_utf8(answer[..length].to_vec())
+                .ok()
+                .filter(|answer| answer.contains("200 OK"))
         };
         assert!(ask("/known").await.is_some());
         for _ in 0..10 {

@@ -253,7 +253,10 @@ mod tests {
             client_authorities: Some(path),
             ..files.clone()
         };
-        check(with_authorities(write("none.pem", "no certificate")), "none.pem holds no certificate");
+        check(
+            with_authorities(write("none.pem", "no certificate")),
+            "none.pem holds no certificate",
+        );
         write("key.pem", "half a key");
         assert!(certificates.reload().is_err());
         assert_eq!(Arc::as_ptr(&certificates.current.read().unwrap()), before);

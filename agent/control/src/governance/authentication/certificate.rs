@@ -77,16 +77,20 @@ impl CertificateName {
                 not_after_ms: certificate.validity().not_after.timestamp().saturating_mul(1_000),
             }),
             [] => Err(format!("the certificate has no {}", field.words())),
-            _ => Err(format!("the certificate has {} of the field {}, and one is wanted", names.len(), field.words())),
+            _ => Err(format!(
+                "the certificate has {} of the field {}, and one is wanted",
+                names.len(),
+                field.words()
+            )),
         }
     }
 }
 
 fn of_field<'a>(name: &'a GeneralName<'a>, field: NameField) -> Option<&'a str> {
     match (name, field) {
-        (GeneralName::URI(name), NameField::Uri) | (GeneralName::DNSName(name), NameField::Dns) | (GeneralName::RFC822Name(name), NameField::Email) => {
-            Some(name)
-        }
+        (GeneralName::URI(name), NameField::Uri)
+        | (GeneralName::DNSName(name), NameField::Dns)
+        | (GeneralName::RFC822Name(name), NameField::Email) => Some(name),
         _ => None,
     }
 }

@@ -49,7 +49,13 @@ impl Directory {
     }
 
     /// Remembers the groups that an identity provider named, if they are others than before.
-    pub(super) async fn remember(&self, store: &Arc<dyn Store>, name: &str, groups: &BTreeSet<String>, now_ms: i64) -> Result<(), StoreError> {
+    pub(super) async fn remember(
+        &self,
+        store: &Arc<dyn Store>,
+        name: &str,
+        groups: &BTreeSet<String>,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
         let found = documents::get::<PrincipalRecord>(store, name).await?;
         let generation = found.as_ref().map(|found| found.generation);
         if found.is_some_and(|found| found.groups == *groups) || (generation.is_none() && groups.is_empty()) {

@@ -160,7 +160,9 @@ impl Authenticator {
             return Err(AuthenticationError::UnknownToken);
         }
         let named = self.oidc.verify(text).await?;
-        let principal = self.directory.foreign_principal(&named.name, named.groups.clone().unwrap_or_default())?;
+        let principal = self
+            .directory
+            .foreign_principal(&named.name, named.groups.clone().unwrap_or_default())?;
         if let Some(groups) = named.groups {
             self.directory.remember(&self.store, &named.name, &groups, now_ms()).await?;
         }
@@ -168,7 +170,9 @@ impl Authenticator {
     }
 
     fn by_certificate(&self, certificate: &Result<CertificateName, String>) -> Result<Principal, AuthenticationError> {
-        let certificate = certificate.as_ref().map_err(|problem| AuthenticationError::Certificate(problem.clone()))?;
+        let certificate = certificate
+            .as_ref()
+            .map_err(|problem| AuthenticationError::Certificate(problem.clone()))?;
         if certificate.not_after_ms <= now_ms() {
             return Err(AuthenticationError::CertificateExpired);
         }

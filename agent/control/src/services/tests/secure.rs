@@ -89,10 +89,17 @@ impl Scene {
         if let Some(identity) = identity {
             tls = tls.identity(identity);
         }
-        let endpoint = Channel::from_shared(format!("https://{}", self.address)).unwrap().tls_config(tls).unwrap();
+        let endpoint = Channel::from_shared(format!("https://{}", self.address))
+            .unwrap()
+            .tls_config(tls)
+            .unwrap();
         let channel = endpoint.connect().await.map_err(|error| format!("{error:?}"))?;
-        let answer = AgentServiceClient::new(channel).get_agent(with(token, v1::GetAgentRequest {})).await;
-        answer.map(|answer| answer.into_inner().principal).map_err(|status| format!("{status:?}"))
+        let answer = AgentServiceClient::new(channel)
+            .get_agent(with(token, v1::GetAgentRequest {}))
+            .await;
+        answer
+            .map(|answer| answer.into_inner().principal)
+            .map_err(|status| format!("{status:?}"))
     }
 }
 
@@ -113,7 +120,13 @@ async fn a_caller_is_who_its_token_or_its_certificate_says() {
         let refusal = scene.principal(&ours, identity, token).await.unwrap_err();
         assert!(refusal.contains(said), "{refusal}");
     }
-    assert!(scene.principal(&other, None, &token).await.unwrap_err().contains("InvalidCertificate"));
+    assert!(
+        scene
+            .principal(&other, None, &token)
+            .await
+            .unwrap_err()
+            .contains("InvalidCertificate")
+    );
 }
 
 #[tokio::test]
@@ -123,7 +136,9 @@ async fn what_is_not_encrypted_gets_no_answer_and_renewed_certificates_are_taken
     let token = admin_token(&scene.agent).await;
     let plain = Channel::from_shared(format!("http://{}", scene.address)).unwrap();
     if let Ok(channel) = plain.connect().await {
-        let answer = AgentServiceClient::new(channel).get_agent(with(&token, v1::GetAgentRequest {})).await;
+        let answer = AgentServiceClient::new(channel)
+            .get_agent(with(&token, v1::GetAgentRequest {}))
+            .await;
         answer.unwrap_err();
     }
     renewed.write(scene.agent.folder.path());

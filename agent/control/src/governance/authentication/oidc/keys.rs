@@ -13,7 +13,9 @@ use tokio::sync::Mutex;
 use url::Url;
 
 use super::IssuerSettings;
-use crate::limits::{ISSUER_ANSWER_BYTES_MAX, ISSUER_KEYS_AGE_MAX, ISSUER_KEYS_MAX, ISSUER_KEYS_STALE_MAX, ISSUER_LOOK_INTERVAL, ISSUER_WAIT};
+use crate::limits::{
+    ISSUER_ANSWER_BYTES_MAX, ISSUER_KEYS_AGE_MAX, ISSUER_KEYS_MAX, ISSUER_KEYS_STALE_MAX, ISSUER_LOOK_INTERVAL, ISSUER_WAIT,
+};
 
 /// Why an issuer's keys cannot be had.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -188,7 +190,8 @@ impl Keys {
             return Err(content(&self.discovery, "names a file for its keys".to_owned()));
         }
         let text = self.fetch(&place).await?;
-        let set: serde_json::Value = serde_json::from_slice(&text).map_err(|error| content(&place, format!("is no set of keys: {error}")))?;
+        let set: serde_json::Value =
+            serde_json::from_slice(&text).map_err(|error| content(&place, format!("is no set of keys: {error}")))?;
         Ok(usable(&set))
     }
 
@@ -205,7 +208,9 @@ impl Keys {
             }
         };
         match tokio::time::timeout(ISSUER_WAIT, reading).await {
-            Ok(Ok(text)) if text.len() > ISSUER_ANSWER_BYTES_MAX => Err(failed(format!("it has more than {ISSUER_ANSWER_BYTES_MAX} bytes"))),
+            Ok(Ok(text)) if text.len() > ISSUER_ANSWER_BYTES_MAX => {
+                Err(failed(format!("it has more than {ISSUER_ANSWER_BYTES_MAX} bytes")))
+            }
             Ok(read) => read,
             Err(_) => Err(failed(format!("no answer within {ISSUER_WAIT:?}"))),
         }
@@ -240,7 +245,9 @@ fn client() -> Result<reqwest::Client, KeysError> {
         .redirect(reqwest::redirect::Policy::none())
         .timeout(ISSUER_WAIT)
         .build()
-        .map_err(|error| KeysError::Client { problem: error.to_string() })
+        .map_err(|error| KeysError::Client {
+            problem: error.to_string(),
+        })
 }
 
 async fn download(client: &reqwest::Client, url: &Url) -> Result<Vec<u8>, String> {
@@ -261,8 +268,15 @@ async fn download(client: &reqwest::Client, url: &Url) -> Result<Vec<u8>, String
 /// The keys that signatures can be checked with. Others are left out, each for itself: an issuer may publish keys for other ends,
 /// and of kinds that nobody here knows.
 fn usable(set: &serde_json::Value) -> Vec<Key> {
-    let listed = set.get("keys").and_then(serde_json::Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let parsed = listed.iter().take(ISSUER_KEYS_MAX).filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
+    let listed = set
+        .get("keys")
+        .and_then(serde_json::Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let parsed = listed
+        .iter()
+        .take(ISSUER_KEYS_MAX)
+        .filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
     JwkSet { keys: parsed.collect() }.keys.iter().flat_map(keys_of).collect()
 }
 
@@ -280,7 +294,9 @@ fn keys_of(jwk: &Jwk) -> Vec<Key> {
     let Ok(key) = DecodingKey::from_jwk(jwk) else { return Vec::new() };
     let key = Arc::new(key);
     let named = jwk.common.key_algorithm.map(|name| name.to_string());
-    let fitting = algorithms.iter().filter(|algorithm| named.as_ref().is_none_or(|name| *name == format!("{algorithm:?}")));
+    let fitting = algorithms
+        .iter()
+        .filter(|algorithm| named.as_ref().is_none_or(|name| *name == format!("{algorithm:?}")));
     fitting
         .map(|algorithm| Key {
             id: jwk.common.key_id.clone(),

@@ -140,7 +140,11 @@ impl Oidc {
         let issuer = issuers
             .find(|issuer| issuer.settings.issuer == claimed.iss)
             .ok_or(OidcError::UnknownIssuer)?;
-        let keys = issuer.keys.find(header.kid.as_deref(), header.alg).await.map_err(OidcError::NoKeys)?;
+        let keys = issuer
+            .keys
+            .find(header.kid.as_deref(), header.alg)
+            .await
+            .map_err(OidcError::NoKeys)?;
         let key = keys.ok_or(OidcError::UnknownKey)?;
         let verified = decode::<Map<String, Value>>(text, &key, &validation(&issuer.settings, header.alg));
         let claims = verified.map_err(|error| OidcError::Refused(reason(error.kind())))?.claims;
@@ -177,10 +181,18 @@ fn named(settings: &IssuerSettings, claims: &Map<String, Value>) -> Result<Named
     if claim == "email" && claims.get("email_verified").is_some_and(|verified| *verified != Value::Bool(true)) {
         return Err(nobody());
     }
-    let name = claims.get(claim).and_then(Value::as_str).filter(|name| !name.is_empty()).ok_or_else(nobody)?;
+    let name = claims
+        .get(claim)
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty())
+        .ok_or_else(nobody)?;
     Ok(Named {
         name: format!("{}{name}", settings.principal_prefix),
-        groups: settings.groups_claim.as_ref().map(|claim| groups(settings, claims, claim)).transpose()?,
+        groups: settings
+            .groups_claim
+            .as_ref()
+            .map(|claim| groups(settings, claims, claim))
+            .transpose()?,
     })
 }
 

@@ -110,7 +110,8 @@ fn settings(folder: &Path) -> IssuerSettings {
 /// Sound claims, with some of them other.
 fn claims(other: &Value) -> Value {
     let now = now_ms() / 1_000;
-    let mut claims = json!({"iss": ISSUER, "aud": "featurestore", "sub": "ada", "exp": now + 600, "nbf": now - 10, "groups": ["sre", "admins"]});
+    let mut claims =
+        json!({"iss": ISSUER, "aud": "featurestore", "sub": "ada", "exp": now + 600, "nbf": now - 10, "groups": ["sre", "admins"]});
     for (name, value) in other.as_object().unwrap() {
         claims[name] = value.clone();
     }
@@ -169,7 +170,12 @@ async fn a_token_with_anything_wrong_is_refused() {
     }
     let sound = signer.sign(&claims(&json!({})));
     let (_, rest) = sound.split_once('.').unwrap();
-    let with_header = |header: Value| format!("{}.{rest}", base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(header.to_string()));
+    let with_header = |header: Value| {
+        format!(
+            "{}.{rest}",
+            base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(header.to_string())
+        )
+    };
     for (header, said) in [
         (json!({"alg": "none"}), "not signed by"),
         (json!({"alg": "None"}), "not signed by"),
