@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use serde::Deserialize;
 
 use crate::duration;
+use crate::master_key::{MasterKeyArguments, RotateArguments};
 use crate::offline::{DecodeArguments, SchemaCommand};
 use crate::sql::SqlArguments;
 use crate::token::TokenCommand;
@@ -37,6 +38,11 @@ pub(crate) enum Command {
     /// It ends within 28 s then, with exit code 0, or 3 where a last commit failed or something hung: what was in flight is read
     /// again at the next start.
     Serve(ServeArguments),
+    /// Seal the secrets of a stopped agent under a new master key.
+    ///
+    /// It may be interrupted at any moment: run it again, and it goes on. Until it is done the agent reads secrets under both keys,
+    /// where the key is in a file that is replaced.
+    RotateMasterKey(RotateArguments),
     /// Try things out: run the agent with a Kafka broker inside, which forgets its records when it stops.
     Demo(DemoArguments),
     /// Decode messages by a schema as a stream would, and say of each that does not fit why.
@@ -82,6 +88,9 @@ pub(crate) struct ServeArguments {
     /// Folder, or file:// URL of one, that holds the tables [default: `warehouse` in the data folder].
     #[arg(long, value_name = "URL", env = "FEATURESTORE_AGENT_WAREHOUSE")]
     pub(crate) warehouse: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) master_key: MasterKeyArguments,
 
     /// Address and port to listen on; port 0 takes a free one [default: 127.0.0.1:7070].
     #[arg(long, value_name = "ADDRESS", env = "FEATURESTORE_AGENT_LISTEN")]

@@ -16,6 +16,7 @@ use crate::access::{Access, IssuerInFile};
 use crate::cli::{LogFormat, ServeArguments};
 use crate::duration;
 use crate::limits::{CONFIG_BYTES_MAX, TRASH_RETENTION};
+use crate::master_key::MasterKeySource;
 
 /// The configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +24,7 @@ use crate::limits::{CONFIG_BYTES_MAX, TRASH_RETENTION};
 struct File {
     data_dir: Option<PathBuf>,
     warehouse: Option<String>,
+    master_key_file: Option<PathBuf>,
     listen: Option<SocketAddr>,
     insecure_local: Option<bool>,
     log_format: Option<LogFormat>,
@@ -52,6 +54,7 @@ struct File {
 pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     pub(crate) warehouse: String,
+    pub(crate) master_key: MasterKeySource,
     pub(crate) listen: SocketAddr,
     pub(crate) access: Access,
     pub(crate) log_format: LogFormat,
@@ -85,8 +88,10 @@ impl Config {
             Some(warehouse) => warehouse,
             None => utf8(&data_dir.join("warehouse"))?,
         };
+        let master_key_file = arguments.master_key.master_key_file.clone().or(file.master_key_file);
         Ok(Self {
             warehouse,
+            master_key: MasterKeySource::decide(master_key_file, |name| std::env::var(name).ok())?,
             data_dir,
             listen: arguments
                 .listen

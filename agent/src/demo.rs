@@ -12,6 +12,7 @@ use stream_pipeline::demo;
 use crate::cli::{DemoArguments, ServeArguments};
 use crate::config::Config;
 use crate::limits::DEMO_DISCOVERY_INTERVAL;
+use crate::master_key::MasterKeyArguments;
 use crate::serve::{self, Ended, announce};
 
 /// Runs broker and agent until SIGTERM or SIGINT.
@@ -49,6 +50,10 @@ fn own_folder(parent: &Path) -> anyhow::Result<PathBuf> {
 /// Serves this machine only, out of that folder.
 fn settings(arguments: DemoArguments, folder: PathBuf) -> ServeArguments {
     ServeArguments {
+        // Beside the data that it is for, which nobody keeps: an agent that is meant to last has its key elsewhere.
+        master_key: MasterKeyArguments {
+            master_key_file: Some(folder.join("master.key")),
+        },
         data_dir: Some(folder),
         listen: arguments.listen,
         log_level: arguments.log_level,

@@ -65,3 +65,6 @@ pub(crate) const CLIENT_LIST_PAGES_MAX: usize = 1_000;
 
 /// Largest file that a token, a key or certificates are read from: a bundle of all public authorities has a fifth of it.
 pub(crate) const CREDENTIAL_FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Names that one message lists: enough to act on, never a page full.
+pub(crate) const NAMES_IN_A_MESSAGE_MAX: usize = 5;

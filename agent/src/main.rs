@@ -9,6 +9,7 @@ mod demo;
 mod duration;
 mod limits;
 mod logs;
+mod master_key;
 mod offline;
 mod serve;
 mod sql;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     stream_pipeline::share_arenas();
     let outcome = match cli::Cli::parse().command {
         cli::Command::Serve(arguments) => config::Config::load(&arguments).and_then(serve::run).map(code_of_end),
+        cli::Command::RotateMasterKey(arguments) => master_key::rotate(&arguments).map(|()| ExitCode::SUCCESS),
         cli::Command::Demo(arguments) => demo::run(arguments).map(code_of_end),
         cli::Command::Token(command) => token::run(command).map(|()| ExitCode::SUCCESS),
         cli::Command::Sql(arguments) => sql::run(arguments).map(|()| ExitCode::SUCCESS),

@@ -12,7 +12,6 @@ use agent_control::governance::GrantAuthorizer;
 use agent_control::governance::authentication::oidc::Oidc;
 use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
 use agent_control::governance::secrets::Vault;
-use agent_control::governance::secrets::master::MasterKeys;
 use agent_control::http;
 use agent_control::http::tls::Certificates;
 use agent_control::reconcile::backoff::Backoff;
@@ -30,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 use crate::limits::{BLOCKING_THREADS_MAX, SHUTDOWN_WAIT, STOPPED_WITHIN, WAREHOUSE_LOOK_AGAIN, WAREHOUSE_WAIT};
-use crate::logs;
+use crate::{logs, master_key};
 
 /// How the agent ended that was told to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +83,8 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let database = config.data_dir.join("agent.db");
     let sqlite = Arc::new(SqliteStore::open(&database).await.context("cannot open the agent's database")?);
     let store: Arc<dyn Store> = sqlite.clone();
-    let vault = Vault::new(store.clone(), MasterKeys::none("use an agent that has the capability `secrets`"));
+    let vault = Vault::new(store.clone(), master_key::at_start(&config, &store).await?);
+    master_key::warn_of_lost_keys(&vault).await?;
     let connection_changes = Arc::new(ConnectionChanges::default());
     let resolver = Arc::new(StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone()));
     let mut settings = engine_settings(&config);

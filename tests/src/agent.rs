@@ -259,6 +259,7 @@ fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>
         .arg(folder.join("warehouse"))
         .args(Certificates::of(folder).map_or_else(|| vec![PathBuf::from("--insecure-local")], |certificates| certificates.flags()))
         .args(flags)
+        .env("FEATURESTORE_AGENT_MASTER_KEY_FILE", folder.join("master.key"))
         .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

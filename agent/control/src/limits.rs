@@ -187,3 +187,13 @@ pub(crate) const CALLS_BURST_MAX: u32 = 2_000;
 
 /// Principals whose calls are counted before those who rest are forgotten. A count has a hundred bytes.
 pub(crate) const PRINCIPALS_COUNTED_MAX: usize = 4_096;
+
+/// Most secrets of one scope: the limit of the public API. A rotation seals all values of a scope in one transaction, which is
+/// 128 MiB then at most.
+pub(crate) const SECRETS_PER_SCOPE_MAX: usize = 1_000;
+
+/// Scopes that a rotation asks the store for at once: their keys are a hundred bytes each.
+pub(crate) const SCOPES_AT_ONCE: usize = 100;
+
+/// Longest master key file: 44 characters, and room for white space around them.
+pub(crate) const MASTER_KEY_FILE_BYTES_MAX: usize = 1024;

@@ -9,7 +9,7 @@ mod authorizer;
 pub mod calls;
 pub mod denial;
 mod grants;
-mod named;
+pub(crate) mod named;
 pub mod principal;
 pub mod rules;
 pub mod secrets;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
 use stream_spec::name::{ConnectionName, VolumeName};
-use stream_spec::stream::{ConnectionConfig, SchemaConfig, StreamSpec};
+use stream_spec::stream::{ConnectionConfig, SchemaConfig, SecretRef, StreamSpec};
 
 use super::privilege::SecurableType;
 use super::rules::On;
@@ -51,7 +51,7 @@ pub(super) fn connections(spec: &StreamSpec) -> BTreeSet<&ConnectionName> {
 }
 
 /// The service credential that a connection names.
-pub(super) fn credential(spec: &ConnectionSpec) -> Option<String> {
+pub(crate) fn credential(spec: &ConnectionSpec) -> Option<String> {
     match &spec.options {
         ConnectionOptions::Kafka(kafka) => kafka.credential.clone(),
         ConnectionOptions::Kinesis(kinesis) => Some(kinesis.credential.clone()),
@@ -70,24 +70,33 @@ fn places(securable_type: SecurableType, names: impl IntoIterator<Item = String>
 }
 
 fn scopes(spec: &StreamSpec) -> Vec<String> {
-    let mut scopes = Vec::new();
-    if let ConnectionConfig::DirectMtls(direct) = &spec.connection {
-        let mtls = &direct.mtls;
-        let refs = [&mtls.keystore_password_ref, &mtls.key_password_ref, &mtls.truststore_password_ref];
-        scopes.extend(refs.map(|secret| secret.scope.clone()));
-    }
-    if let SchemaConfig::Registry(registry) = &spec.schemas {
-        scopes.extend(registry.api_secret_ref.iter().map(|secret| secret.scope.clone()));
-    }
-    scopes
+    stream_secrets(spec).into_iter().map(|secret| secret.scope.clone()).collect()
 }
 
 fn connection_scopes(spec: &ConnectionSpec) -> Vec<String> {
+    connection_secrets(spec).into_iter().map(|secret| secret.scope.clone()).collect()
+}
+
+/// The secrets that a stream itself names.
+pub(crate) fn stream_secrets(spec: &StreamSpec) -> Vec<&SecretRef> {
+    let mut secrets = Vec::new();
+    if let ConnectionConfig::DirectMtls(direct) = &spec.connection {
+        let mtls = &direct.mtls;
+        secrets.extend([&mtls.keystore_password_ref, &mtls.key_password_ref, &mtls.truststore_password_ref]);
+    }
+    if let SchemaConfig::Registry(registry) = &spec.schemas {
+        secrets.extend(registry.api_secret_ref.iter());
+    }
+    secrets
+}
+
+/// The secrets of scopes that a connection names.
+pub(crate) fn connection_secrets(spec: &ConnectionSpec) -> Vec<&SecretRef> {
     match &spec.options {
-        ConnectionOptions::Kafka(kafka) => {
-            let refs = [&kafka.password_secret, &kafka.schema_registry_api_secret];
-            refs.into_iter().flatten().map(|secret| secret.scope.clone()).collect()
-        }
+        ConnectionOptions::Kafka(kafka) => [&kafka.password_secret, &kafka.schema_registry_api_secret]
+            .into_iter()
+            .flatten()
+            .collect(),
         ConnectionOptions::Kinesis(_) => Vec::new(),
     }
 }

@@ -4,12 +4,14 @@ mod agent;
 mod answers;
 mod audited;
 mod connections;
+mod credentials;
 mod grants;
-mod missing;
 mod requests;
+mod secrets;
 mod status;
 mod streams;
 mod tokens;
+mod volumes;
 
 use std::sync::Arc;
 
@@ -26,9 +28,12 @@ use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHAR
 use crate::services::Services;
 use crate::services::agent::AgentService;
 use crate::services::connections::ConnectionService;
+use crate::services::credentials::CredentialService;
 use crate::services::grants::GrantService;
+use crate::services::secrets::SecretService;
 use crate::services::streams::StreamService;
 use crate::services::tokens::TokenService;
+use crate::services::volumes::VolumeService;
 
 /// The header in which a caller may name its request.
 const REQUEST_ID_HEADER: &str = "x-request-id";
@@ -44,15 +49,18 @@ pub(crate) fn routes(services: &Arc<Services>) -> Router {
     }
     let streams = streams::StreamsOverGrpc(StreamService::new(services.clone()));
     let connections = connections::ConnectionsOverGrpc(ConnectionService::new(services.clone()));
+    let credentials = credentials::CredentialsOverGrpc(CredentialService::new(services.clone()));
+    let secrets = secrets::SecretsOverGrpc(SecretService::new(services.clone()));
+    let volumes = volumes::VolumesOverGrpc(VolumeService::new(services.clone()));
     let agent = agent::AgentOverGrpc(AgentService::new(services.clone()));
     let tokens = tokens::TokensOverGrpc(TokenService::new(services.clone()));
     let grants = grants::GrantsOverGrpc(GrantService::new(services.clone()));
     Routes::new(served!(stream_service_server::StreamServiceServer, streams))
         .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
         .add_service(served!(agent_service_server::AgentServiceServer, agent))
-        .add_service(served!(credential_service_server::CredentialServiceServer, missing::Missing))
-        .add_service(served!(secret_service_server::SecretServiceServer, missing::Missing))
-        .add_service(served!(volume_service_server::VolumeServiceServer, missing::Missing))
+        .add_service(served!(credential_service_server::CredentialServiceServer, credentials))
+        .add_service(served!(secret_service_server::SecretServiceServer, secrets))
+        .add_service(served!(volume_service_server::VolumeServiceServer, volumes))
         .add_service(served!(grant_service_server::GrantServiceServer, grants))
         .add_service(served!(token_service_server::TokenServiceServer, tokens))
         .into_axum_router()

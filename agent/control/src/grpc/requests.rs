@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use featurestore_proto::convert::direct_schemas_to_spec;
 use featurestore_proto::v1;
-use stream_spec::name::{ConnectionName, StreamName};
+use stream_spec::name::{ConnectionName, NameError, StreamName};
 use stream_spec::stream::DirectSchemas;
 
 use crate::services::PageRequest;
@@ -18,6 +18,11 @@ pub(super) fn stream_name(text: &str) -> Result<StreamName, ServiceError> {
 
 pub(super) fn connection_name(text: &str) -> Result<ConnectionName, ServiceError> {
     ConnectionName::parse(text).map_err(|error| ServiceError::invalid("name", text, error.problem, error.remedy))
+}
+
+/// A name of any kind, by its parser; `field` holds it.
+pub(super) fn name<T>(field: &'static str, text: &str, parse: impl Fn(&str) -> Result<T, NameError>) -> Result<T, ServiceError> {
+    parse(text).map_err(|error| ServiceError::invalid(field, text, error.problem, error.remedy))
 }
 
 /// A message that must be there.

@@ -16,14 +16,6 @@ pub(super) fn of(error: &ServiceError) -> Status {
     match error {
         ServiceError::Invalid(violations) => detailed(Code::InvalidArgument, message, violations),
         ServiceError::MissingCapability(violations) => detailed(Code::Unimplemented, message, violations),
-        ServiceError::MissingArea { capability, .. } => {
-            let violation = Violation::missing(
-                *capability,
-                message.clone(),
-                format!("use an agent that has the capability `{capability}`"),
-            );
-            detailed(Code::Unimplemented, message, &[violation])
-        }
         ServiceError::Precondition(violations) => detailed(Code::FailedPrecondition, message, violations),
         ServiceError::UpdateRefused(reasons) => {
             let verdict = verdict_from_spec(&Verdict::Refused { reasons: reasons.clone() });
@@ -40,7 +32,10 @@ pub(super) fn of(error: &ServiceError) -> Status {
             let violation = Violation::new("principal", &denial.principal, message.clone(), denial.remedy());
             detailed(Code::PermissionDenied, message, &[violation])
         }
-        ServiceError::Vault(vault) if !vault.is_passing() => Status::failed_precondition(message),
+        ServiceError::Vault(fault) if !fault.is_passing() => {
+            tracing::error!(%error, "call failed");
+            Status::failed_precondition(message)
+        }
         ServiceError::TableUnavailable(_) | ServiceError::Vault(_) => {
             tracing::warn!(%error, "call failed");
             unavailable(message)

@@ -21,6 +21,8 @@ pub enum Kind {
     Credential,
     /// A secret scope.
     Scope,
+    /// A secret of a scope.
+    Secret,
     /// A volume.
     Volume,
     /// The grants on something.
@@ -35,6 +37,7 @@ impl std::fmt::Display for Kind {
             Self::Token => "token",
             Self::Credential => "service credential",
             Self::Scope => "secret scope",
+            Self::Secret => "secret",
             Self::Volume => "volume",
             Self::Grants => "set of grants",
         })
@@ -50,14 +53,6 @@ pub enum ServiceError {
     /// This agent cannot do that yet.
     #[error("{}", list(.0))]
     MissingCapability(Vec<Violation>),
-    /// A whole area that this agent does not have yet.
-    #[error("this agent cannot {work} yet; use an agent that has the capability `{capability}`")]
-    MissingArea {
-        /// As in "this agent cannot …".
-        work: &'static str,
-        /// Name of the capability.
-        capability: &'static str,
-    },
     /// There is no such thing.
     #[error("there is no {kind} `{name}`")]
     NotFound {
@@ -110,7 +105,7 @@ pub enum ServiceError {
     /// A table cannot be looked at just now.
     #[error("the table cannot be looked at: {0}")]
     TableUnavailable(#[source] stream_pipeline::table::TableError),
-    /// The vault cannot keep or give a secret.
+    /// A secret cannot be read or kept.
     #[error(transparent)]
     Vault(VaultError),
     /// The store failed.
@@ -124,8 +119,16 @@ pub enum ServiceError {
 impl From<VaultError> for ServiceError {
     fn from(error: VaultError) -> Self {
         match error {
+            VaultError::ScopeMissing { scope } => Self::NotFound {
+                kind: Kind::Scope,
+                name: scope.to_string(),
+            },
+            VaultError::SecretMissing { scope, key } => Self::NotFound {
+                kind: Kind::Secret,
+                name: format!("{scope}/{key}"),
+            },
             VaultError::Store(error) => Self::Store(error),
-            error => Self::Vault(error),
+            other => Self::Vault(other),
         }
     }
 }

@@ -6,14 +6,18 @@
 
 pub mod agent;
 pub mod connections;
+pub mod credentials;
 pub mod error;
 mod filling;
+mod governed;
 pub mod grants;
 mod page;
+pub mod secrets;
 pub mod streams;
 #[cfg(test)]
 mod tests;
 pub mod tokens;
+pub mod volumes;
 mod wait;
 
 use std::collections::BTreeSet;
@@ -49,6 +53,9 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ConnectionPlaintext,
     Capability::ConnectionSsl,
     Capability::ConnectionSasl,
+    Capability::Secrets,
+    Capability::Credentials,
+    Capability::Volumes,
 ];
 
 /// What the services share.

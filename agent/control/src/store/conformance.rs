@@ -5,11 +5,14 @@ mod tokens;
 use std::collections::{BTreeMap, BTreeSet};
 
 use stream_pipeline::position::{PartitionId, SourcePlace};
-use stream_spec::name::{ConnectionName, ScopeName, SecretKey, StreamName};
+use stream_spec::connection::ConnectionOptions;
+use stream_spec::name::{ConnectionName, CredentialName, ScopeName, SecretKey, StreamName};
+use stream_spec::stream::SecretRef;
 
-use super::documents::{DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
+use super::documents::{Authorship, DocumentKind, FormerStreamRecord, GrantsRecord, ScopeRecord, StoredDocument};
 use super::records::{ObservedStream, Presence};
 use super::secrets::{ScopeKey, SealedSecret, SecretsWrite, SecretsWritten};
+use super::users::{DeletedIfUnused, UsedThing, Users};
 use super::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, WrittenGrants, payload};
 use crate::governance::privilege::{Privilege, SecurableType};
 use crate::governance::secrets::ScopeId;
@@ -30,6 +33,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     secrets_and_the_key_of_their_scope_are_written_together(&store).await;
     a_connection_and_its_literal_secrets_are_written_together(&store).await;
     tokens::are_bounded_and_expire(&store).await;
+    what_is_used_stays_unless_forced(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -235,6 +239,43 @@ async fn secrets_and_the_key_of_their_scope_are_written_together<S: Store>(store
         None,
         "the last secret takes the key with it"
     );
+    let (scope_key_now, all) = store.sealed_secrets(&literal).await.unwrap().unwrap();
+    assert_eq!(all, [secret("a", "1"), secret("b", "1"), secret("c", "1")]);
+    let keys = store.scope_keys(None, 9).await.unwrap();
+    assert_eq!(keys, [(literal.clone(), scope_key("k2"))]);
+    assert_eq!(store.scope_keys(Some(&literal), 9).await.unwrap(), []);
+    let rewrapped = ScopeKey {
+        master_key_id: "m2".into(),
+        ..scope_key_now.clone()
+    };
+    let replace = async |old: &ScopeKey, new: &ScopeKey, secrets: &[SealedSecret]| {
+        store.replace_scope_key(&literal, old, new, secrets).await.unwrap()
+    };
+    assert_eq!(replace(&scope_key_now, &rewrapped, &[]).await, Replaced::Done);
+    assert_eq!(replace(&scope_key_now, &rewrapped, &[]).await, Replaced::Conflict);
+    assert_eq!(store.scope_key(&literal).await.unwrap(), Some(rewrapped.clone()));
+    // Another data key: all secrets are there, as they are by now, or none is replaced.
+    let mut again = all.clone();
+    for secret in &mut again {
+        secret.sealed = vec![7];
+    }
+    assert_eq!(replace(&rewrapped, &scope_key("k4"), &again[1..]).await, Replaced::Conflict);
+    let mut older = again.clone();
+    older[0].revision = "0".into();
+    assert_eq!(replace(&rewrapped, &scope_key("k4"), &older).await, Replaced::Conflict);
+    assert_eq!(replace(&rewrapped, &scope_key("k4"), &again).await, Replaced::Done);
+    assert_eq!(store.sealed_secrets(&literal).await.unwrap(), Some((scope_key("k4"), again)));
+    assert_eq!(
+        store.replace_scope_key(&named, &rewrapped, &rewrapped, &[]).await.unwrap(),
+        Replaced::Missing
+    );
+
+    let many: Vec<SealedSecret> = (0..1001).map(|number| secret(&format!("n{number}"), "1")).collect();
+    let many = SecretsWrite {
+        anew: true,
+        ..write(&literal, "k5", &many, &[])
+    };
+    assert_eq!(written(many).await, SecretsWritten::Full);
     let anew = SecretsWrite {
         anew: true,
         ..write(&literal, "k3", &[secret("b", "2")], &[])
@@ -294,6 +335,88 @@ async fn a_connection_and_its_literal_secrets_are_written_together<S: Store>(sto
     let deleted = store.delete_connection(&record.spec.name, &record.uid, false).await.unwrap();
     assert_eq!((deleted, kept().await), (DeletedConnection::Deleted, 0));
     assert_eq!(store.scope_key(&scope).await.unwrap(), None);
+}
+
+async fn what_is_used_stays_unless_forced<S: Store>(store: &S) {
+    let scope = ScopeName::parse("used").unwrap();
+    let key = |text: &str| SecretKey::parse(text).unwrap();
+    let credential = CredentialName::parse("reader").unwrap();
+    let record = ScopeRecord {
+        name: scope.clone(),
+        generation: 1,
+        authorship: Authorship::new("me", 1, ""),
+    };
+    let uid = record.authorship.uid.clone();
+    let stored = StoredDocument {
+        name: "used".into(),
+        generation: 1,
+        payload: payload::encode("", "", &record).unwrap(),
+    };
+    assert!(store.insert_document(DocumentKind::Scope, &stored).await.unwrap());
+    let secret = |name: &str| SealedSecret {
+        key: key(name),
+        revision: "1".into(),
+        update_time_ms: 5,
+        updated_by: "me".into(),
+        sealed: vec![1],
+    };
+    let write = SecretsWrite {
+        scope: ScopeId::Named(scope.clone()),
+        key: ScopeKey {
+            key_id: "k".into(),
+            master_key_id: "m".into(),
+            wrapped: vec![1],
+        },
+        anew: false,
+        put: vec![secret("password"), secret("other")],
+        remove: Vec::new(),
+    };
+    assert_eq!(store.write_secrets(&write).await.unwrap(), SecretsWritten::Done);
+    let mut user = connection("user");
+    if let ConnectionOptions::Kafka(kafka) = &mut user.spec.options {
+        kafka.password_secret = Some(SecretRef {
+            scope: "used".into(),
+            key: "password".into(),
+        });
+        kafka.credential = Some("reader".into());
+    }
+    assert!(store.insert_connection(&user, &LiteralSecrets::Stay).await.unwrap());
+    // Says the name, and uses nothing.
+    let mut mentions = connection("mentions");
+    mentions.spec.comment = Some("used password reader".into());
+    assert!(store.insert_connection(&mentions, &LiteralSecrets::Stay).await.unwrap());
+
+    let used = Users {
+        connections: vec![user.spec.name.clone()],
+        streams: Vec::new(),
+    };
+    let delete = async |what: &UsedThing, uid: &str, force| store.delete_if_unused(what, uid, force).await.unwrap();
+    let (password, other) = (
+        UsedThing::Secret(scope.clone(), key("password")),
+        UsedThing::Secret(scope.clone(), key("other")),
+    );
+    let (credential, scope) = (UsedThing::Credential(credential), UsedThing::Scope(scope));
+    for (what, expected) in [
+        (&password, &used),
+        (&scope, &used),
+        (&credential, &used),
+        (&other, &Users::default()),
+    ] {
+        assert_eq!(store.users(what).await.unwrap(), *expected, "{what:?}");
+    }
+    assert_eq!(delete(&credential, "", false).await, DeletedIfUnused::Missing);
+    assert_eq!(delete(&password, "", false).await, DeletedIfUnused::InUse(used.clone()));
+    assert_eq!(delete(&other, "", false).await, DeletedIfUnused::Deleted);
+    assert_eq!(delete(&other, "", false).await, DeletedIfUnused::Missing);
+    assert_eq!(delete(&scope, "another", true).await, DeletedIfUnused::Missing);
+    assert_eq!(delete(&scope, &uid, false).await, DeletedIfUnused::InUse(used));
+    assert_eq!(delete(&scope, &uid, true).await, DeletedIfUnused::Deleted);
+    assert_eq!(store.list_secrets(&write.scope, None, 9).await.unwrap(), []);
+    assert_eq!(store.scope_key(&write.scope).await.unwrap(), None);
+    assert_eq!(delete(&scope, "", true).await, DeletedIfUnused::Missing);
+    for name in [&user.spec.name, &mentions.spec.name] {
+        assert_eq!(store.delete_connection(name, "", false).await.unwrap(), DeletedConnection::Deleted);
+    }
 }
 
 async fn insert<S: Store>(store: &S, uid: &str, name: &str) -> InsertedStream {

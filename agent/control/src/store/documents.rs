@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use stream_spec::name::{CredentialName, ScopeName, StreamName, VolumeName};
+use uuid::Uuid;
 
 use super::{Replaced, Store, StoreError, payload};
 use crate::governance::privilege::{Privilege, SecurableType};
@@ -75,6 +76,14 @@ pub trait Document: Serialize + DeserializeOwned + Send + Sync {
     fn name(&self) -> String;
     /// Counts changes, from 1.
     fn generation(&self) -> u64;
+}
+
+/// A document that has an owner and a life of its own.
+pub trait Owned: Document + Clone {
+    /// Its life and authorship.
+    fn authorship(&self) -> &Authorship;
+    /// The same, changed by somebody.
+    fn changed(self, by: &str, now_ms: i64) -> Self;
 }
 
 /// Life and authorship of a record.
@@ -218,6 +227,40 @@ documents! {
     GrantsRecord: Grants, |record| Self::document_name(record.securable_type, &record.securable_name);
     PrincipalRecord: Principal, |record| record.name.clone();
     FormerStreamRecord: FormerStream, |record| record.name.to_string();
+}
+
+macro_rules! owned {
+    ($($record:ident),*) => {
+        $(impl Owned for $record {
+            fn authorship(&self) -> &Authorship {
+                &self.authorship
+            }
+            fn changed(self, by: &str, now_ms: i64) -> Self {
+                let authorship = Authorship {
+                    update_time_ms: now_ms,
+                    updated_by: by.to_owned(),
+                    ..self.authorship
+                };
+                Self { generation: self.generation + 1, authorship, ..self }
+            }
+        })*
+    };
+}
+
+owned!(ScopeRecord, CredentialRecord, VolumeRecord);
+
+impl Authorship {
+    /// Of a record that is made now.
+    pub fn new(by: &str, now_ms: i64, request_id: &str) -> Self {
+        Self {
+            uid: Uuid::now_v7().to_string(),
+            create_time_ms: now_ms,
+            created_by: by.to_owned(),
+            update_time_ms: now_ms,
+            updated_by: by.to_owned(),
+            create_request_id: request_id.to_owned(),
+        }
+    }
 }
 
 /// Inserts a record; false if its name is taken.

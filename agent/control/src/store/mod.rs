@@ -13,6 +13,7 @@ pub mod records;
 pub mod secrets;
 pub mod sqlite;
 pub mod tokens;
+pub mod users;
 
 use async_trait::async_trait;
 use stream_spec::name::{ConnectionName, StreamName, TableName};
@@ -22,6 +23,7 @@ use documents::{DocumentKind, GrantsRecord, StoredDocument};
 use records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use secrets::{SecretStore, SecretsWrite};
 use tokens::TokenStore;
+use users::UserStore;
 
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
 #[derive(Debug, thiserror::Error)]
@@ -162,7 +164,7 @@ impl std::fmt::Display for Parent {
 /// Durable state of streams and connections, and which warehouse they are for. Every method is atomic and durable when it returns; cancelling a call leaves
 /// it either done or not done.
 #[async_trait]
-pub trait Store: AuditStore + SecretStore + TokenStore + Send + Sync + 'static {
+pub trait Store: AuditStore + SecretStore + TokenStore + UserStore + Send + Sync + 'static {
     /// Declares a new stream if name and table are free and its connection exists.
     async fn insert_stream(&self, uid: &str, declared: &DeclaredStream) -> Result<InsertedStream, StoreError>;
 

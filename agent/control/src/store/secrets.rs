@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use stream_spec::name::SecretKey;
 
-use super::StoreError;
+use super::{Replaced, StoreError};
 use crate::governance::secrets::ScopeId;
 
 /// The data key of a scope, sealed by a master key.
@@ -57,6 +57,25 @@ impl SealedSecret {
     }
 }
 
+impl SecretEntry {
+    /// The secret with its sealed value.
+    pub fn sealed(self, sealed: Vec<u8>) -> SealedSecret {
+        let Self {
+            key,
+            revision,
+            update_time_ms,
+            updated_by,
+        } = self;
+        SealedSecret {
+            key,
+            revision,
+            update_time_ms,
+            updated_by,
+            sealed,
+        }
+    }
+}
+
 /// A change of a scope's secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretsWrite {
@@ -81,6 +100,8 @@ pub enum SecretsWritten {
     KeyChanged,
     /// There is no secret scope of that name.
     ScopeMissing,
+    /// The scope would hold more secrets than one may.
+    Full,
 }
 
 /// The part of a store that keeps secrets. Every method is atomic and durable when it returns.
@@ -100,4 +121,20 @@ pub trait SecretStore: Send + Sync {
 
     /// Deletes a secret; false if there was none.
     async fn delete_secret(&self, scope: &ScopeId, key: &SecretKey) -> Result<bool, StoreError>;
+
+    /// Scopes that have secrets, with their data keys, in order of their texts, those after `after` first, at most `limit`.
+    async fn scope_keys(&self, after: Option<&ScopeId>, limit: usize) -> Result<Vec<(ScopeId, ScopeKey)>, StoreError>;
+
+    /// Everything that is sealed in a scope, as it is at one moment.
+    async fn sealed_secrets(&self, scope: &ScopeId) -> Result<Option<(ScopeKey, Vec<SealedSecret>)>, StoreError>;
+
+    /// Replaces a scope's data key, or the master key that sealed it, and the sealed bytes of `secrets`, if the key is still
+    /// `old`. A new data key comes with all secrets of the scope: it is a conflict if they are others by now.
+    async fn replace_scope_key(
+        &self,
+        scope: &ScopeId,
+        old: &ScopeKey,
+        new: &ScopeKey,
+        secrets: &[SealedSecret],
+    ) -> Result<Replaced, StoreError>;
 }

@@ -14,6 +14,7 @@ use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, St
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
 use crate::store::sqlite::SqliteStore;
 use crate::store::tokens::{InsertedToken, TokenRecord, TokenStore};
+use crate::store::users::{DeletedIfUnused, UsedThing, UserStore, Users};
 use crate::store::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, StoreError, WrittenGrants};
 
 pub(crate) struct FaultyStore {
@@ -48,6 +49,31 @@ impl SecretStore for FaultyStore {
     }
     async fn delete_secret(&self, scope: &ScopeId, key: &SecretKey) -> Result<bool, StoreError> {
         self.inner.delete_secret(scope, key).await
+    }
+    async fn scope_keys(&self, after: Option<&ScopeId>, limit: usize) -> Result<Vec<(ScopeId, ScopeKey)>, StoreError> {
+        self.inner.scope_keys(after, limit).await
+    }
+    async fn sealed_secrets(&self, scope: &ScopeId) -> Result<Option<(ScopeKey, Vec<SealedSecret>)>, StoreError> {
+        self.inner.sealed_secrets(scope).await
+    }
+    async fn replace_scope_key(
+        &self,
+        scope: &ScopeId,
+        old: &ScopeKey,
+        new: &ScopeKey,
+        secrets: &[SealedSecret],
+    ) -> Result<Replaced, StoreError> {
+        self.inner.replace_scope_key(scope, old, new, secrets).await
+    }
+}
+
+#[async_trait]
+impl UserStore for FaultyStore {
+    async fn users(&self, of: &UsedThing) -> Result<Users, StoreError> {
+        self.inner.users(of).await
+    }
+    async fn delete_if_unused(&self, what: &UsedThing, uid: &str, even_if_used: bool) -> Result<DeletedIfUnused, StoreError> {
+        self.inner.delete_if_unused(what, uid, even_if_used).await
     }
 }
 

@@ -81,6 +81,12 @@ capabilities! {
     ConnectionCredential, "connection.kafka.credential", "connect to Kafka by a service credential";
     /// Kafka by client certificate.
     ConnectionMtls, "connection.kafka.mtls", "connect to Kafka by client certificate (mTLS)";
+    /// Secret scopes and their secrets.
+    Secrets, "secrets", "keep secrets";
+    /// Service credentials.
+    Credentials, "credentials", "keep service credentials";
+    /// Volumes.
+    Volumes, "volumes", "keep volumes";
 }
 
 impl std::fmt::Display for Capability {

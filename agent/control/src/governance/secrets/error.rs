@@ -1,6 +1,7 @@
 //! Why the vault cannot answer. Each error names the scope, and none says more of a value than its key.
 
 use super::scope::ScopeId;
+use crate::limits::SECRETS_PER_SCOPE_MAX;
 use crate::store::StoreError;
 
 /// Why the vault cannot answer.
@@ -71,6 +72,12 @@ pub enum VaultError {
         master_key_id: String,
         /// Why.
         problem: String,
+    },
+    /// The scope holds as many secrets as one may.
+    #[error("the scope `{scope}` holds {SECRETS_PER_SCOPE_MAX} secrets, and more are not kept in one; delete some, or use another scope")]
+    ScopeFull {
+        /// Which scope.
+        scope: ScopeId,
     },
     /// Others kept changing the scope's key.
     #[error("the key of the scope `{scope}` kept changing; try again")]

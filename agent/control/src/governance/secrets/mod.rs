@@ -6,7 +6,9 @@
 
 mod cipher;
 mod error;
+pub mod key_file;
 pub mod master;
+mod rotation;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -14,6 +16,7 @@ mod value;
 mod vault;
 
 pub use error::VaultError;
+pub use rotation::Rotation;
 pub use scope::ScopeId;
 pub use value::SecretValue;
 pub use vault::{NewSecret, Vault};

@@ -198,6 +198,68 @@ async fn a_lost_or_wrong_master_key_is_said_with_the_scope_and_harms_nothing_els
     ));
 }
 
+#[tokio::test]
+async fn a_rotation_of_the_master_key_goes_on_where_it_was_interrupted() {
+    let room = Room::new().await;
+    for (scope, name) in [("pay", "a"), ("pay", "b"), ("ship", "a")] {
+        room.put(scope, name, "hunter2").await;
+    }
+    let damaged = "UPDATE scope_keys SET wrapped = zeroblob(61) WHERE scope = 'broken'";
+    assert!(documents::insert(&room.store, &scope_record("broken")).await.unwrap());
+    room.put("broken", "a", "hunter2").await;
+    room.sqlite.close().await;
+    rusqlite::Connection::open(room.folder.path().join("agent.db"))
+        .unwrap()
+        .execute(damaged, [])
+        .unwrap();
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&room.folder.path().join("agent.db")).await.unwrap());
+    let rotating = || MasterKeys::new(master(2), vec![master(1) as _], REMEDY);
+    let vault = Vault::new(store.clone(), rotating());
+    // As if it had been stopped after one scope: that one is under the new key, the rest under the old one.
+    let old = store.scope_key(&named("pay")).await.unwrap().unwrap();
+    let rotated = vault.rotate_master_key().await.unwrap();
+    assert_eq!((rotated.sealed, rotated.unchanged), (2, 0));
+    assert!(
+        rotated.failed.first().unwrap().to_string().contains("`broken`"),
+        "{:?}",
+        rotated.failed
+    );
+    let new = store.scope_key(&named("pay")).await.unwrap().unwrap();
+    assert!(new.key_id == old.key_id && new.master_key_id != old.master_key_id);
+    assert_eq!(
+        store.replace_scope_key(&named("pay"), &new, &old, &[]).await.unwrap(),
+        crate::store::Replaced::Done
+    );
+    assert_eq!(read(&vault, "pay", "a").await.unwrap(), "hunter2", "both keys open meanwhile");
+    let alone = Vault::new(store.clone(), MasterKeys::new(master(2), Vec::new(), REMEDY));
+    let elsewhere = alone.sealed_elsewhere(9).await.unwrap();
+    assert_eq!(
+        elsewhere.iter().map(|(scope, _)| scope.to_string()).collect::<Vec<_>>(),
+        ["broken", "pay"]
+    );
+    let rotated = vault.rotate_master_key().await.unwrap();
+    assert_eq!((rotated.sealed, rotated.unchanged, rotated.failed.len()), (1, 1, 1));
+    for (scope, name) in [("pay", "a"), ("pay", "b"), ("ship", "a")] {
+        assert_eq!(read(&alone, scope, name).await.unwrap(), "hunter2");
+    }
+}
+
+#[tokio::test]
+async fn a_new_data_key_seals_everything_anew_and_keeps_the_revisions() {
+    let room = Room::new().await;
+    let revision = room.put("pay", "a", "hunter2").await;
+    room.put("pay", "b", "hunter3").await;
+    let before = room.store.sealed_secrets(&named("pay")).await.unwrap().unwrap();
+    let rotated = room.vault.rotate_data_keys().await.unwrap();
+    assert_eq!((rotated.sealed, rotated.failed.len()), (1, 0));
+    let after = room.store.sealed_secrets(&named("pay")).await.unwrap().unwrap();
+    assert!(before.0.key_id != after.0.key_id && before.1[0].sealed != after.1[0].sealed);
+    assert_eq!(
+        (after.1[0].revision.as_str(), room.read("pay", "b").await.unwrap()),
+        (revision.as_str(), "hunter3".into())
+    );
+}
+
 /// What another hand may do to the database file, and what reading says then.
 #[tokio::test]
 async fn bytes_that_were_changed_or_moved_do_not_open() {

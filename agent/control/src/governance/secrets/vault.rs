@@ -30,8 +30,8 @@ pub struct NewSecret {
 /// Secrets of all scopes, over the store.
 #[derive(Clone)]
 pub struct Vault {
-    store: Arc<dyn Store>,
-    master_keys: MasterKeys,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) master_keys: MasterKeys,
 }
 
 impl Vault {
@@ -69,6 +69,7 @@ impl Vault {
             match self.store.write_secrets(&write).await? {
                 SecretsWritten::Done => return Ok(entry),
                 SecretsWritten::ScopeMissing => return Err(VaultError::ScopeMissing { scope: scope.clone() }),
+                SecretsWritten::Full => return Err(VaultError::ScopeFull { scope: scope.clone() }),
                 SecretsWritten::KeyChanged => {}
             }
         }
@@ -128,7 +129,7 @@ impl Vault {
         }
     }
 
-    async fn new_key(&self, scope: &ScopeId) -> Result<(ScopeKey, Key), VaultError> {
+    pub(super) async fn new_key(&self, scope: &ScopeId) -> Result<(ScopeKey, Key), VaultError> {
         let Some(master) = self.master_keys.current() else {
             return Err(VaultError::NoMasterKey {
                 remedy: self.master_keys.remedy().to_owned(),
@@ -145,7 +146,7 @@ impl Vault {
         Ok((scope_key, key))
     }
 
-    async fn open_key(&self, scope: &ScopeId, found: &ScopeKey) -> Result<Key, VaultError> {
+    pub(super) async fn open_key(&self, scope: &ScopeId, found: &ScopeKey) -> Result<Key, VaultError> {
         let master_key_id = found.master_key_id.clone();
         let Some(master) = self.master_keys.find(&master_key_id) else {
             return Err(VaultError::MasterKeyMissing {
@@ -176,7 +177,7 @@ impl Vault {
     }
 }
 
-async fn wrap(master: &dyn KeyWrapper, scope: &ScopeId, key_id: &str, key: &Key) -> Result<Vec<u8>, VaultError> {
+pub(super) async fn wrap(master: &dyn KeyWrapper, scope: &ScopeId, key_id: &str, key: &Key) -> Result<Vec<u8>, VaultError> {
     let text = scope.to_string();
     let purpose = KeyUse { scope: &text, key_id };
     master
@@ -214,21 +215,32 @@ fn seal(
     value: &SecretValue,
     by: &str,
 ) -> Result<SealedSecret, VaultError> {
-    let revision = Uuid::new_v4().to_string();
-    let text = scope.to_string();
-    let sealed = data_key
-        .seal(&bound_to(&text, scope_key, key, &revision), value.expose())
-        .map_err(|_| VaultError::CipherFailed { scope: scope.clone() })?;
-    Ok(SealedSecret {
+    let unsealed = SealedSecret {
         key: key.clone(),
-        revision,
+        revision: Uuid::new_v4().to_string(),
         update_time_ms: clock::now_ms(),
         updated_by: by.to_owned(),
-        sealed,
-    })
+        sealed: Vec::new(),
+    };
+    seal_again(scope, scope_key, data_key, value, unsealed)
 }
 
-fn open(scope: &ScopeId, scope_key: &ScopeKey, data_key: &Key, secret: &SealedSecret) -> Result<SecretValue, VaultError> {
+/// The same write of the secret under another key.
+pub(super) fn seal_again(
+    scope: &ScopeId,
+    scope_key: &ScopeKey,
+    data_key: &Key,
+    value: &SecretValue,
+    secret: SealedSecret,
+) -> Result<SealedSecret, VaultError> {
+    let text = scope.to_string();
+    let sealed = data_key
+        .seal(&bound_to(&text, scope_key, &secret.key, &secret.revision), value.expose())
+        .map_err(|_| VaultError::CipherFailed { scope: scope.clone() })?;
+    Ok(SealedSecret { sealed, ..secret })
+}
+
+pub(super) fn open(scope: &ScopeId, scope_key: &ScopeKey, data_key: &Key, secret: &SealedSecret) -> Result<SecretValue, VaultError> {
     let text = scope.to_string();
     data_key
         .open(&bound_to(&text, scope_key, &secret.key, &secret.revision), &secret.sealed)

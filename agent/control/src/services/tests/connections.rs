@@ -149,14 +149,4 @@ async fn what_this_agent_cannot_do_is_refused_with_the_capability_and_without_th
         .await;
     let said = format!("{checked:?} {refused:?}");
     assert!(!said.contains("hunter2"), "{said}");
-
-    let mut secrets = v1::secret_service_client::SecretServiceClient::new(agent.channel.clone());
-    let status = secrets
-        .list_secret_scopes(v1::ListSecretScopesRequest::default())
-        .await
-        .unwrap_err();
-    assert_eq!(
-        (status.code(), detail_of(&status).unwrap().violations[0].field.as_str()),
-        (Code::Unimplemented, "secrets")
-    );
 }

@@ -4,6 +4,7 @@ mod connection_secrets;
 mod connection_sql;
 mod connections;
 mod create;
+mod governed;
 mod lives;
 mod port;
 mod privileges;
@@ -77,6 +78,7 @@ struct Agent {
     router: axum::Router,
     store: Arc<dyn Store>,
     vault: Vault,
+    services: Arc<Services>,
     engine: FakeEngine,
     address: std::net::SocketAddr,
     stopping: CancellationToken,
@@ -115,6 +117,7 @@ impl Agent {
             router,
             store: services.store.clone(),
             vault: services.vault.clone(),
+            services,
             engine,
             address,
             stopping,

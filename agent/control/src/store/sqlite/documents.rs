@@ -74,6 +74,15 @@ pub(super) fn delete(transaction: &Transaction<'_>, kind: DocumentKind, generati
     outcome(transaction, kind, name, deleted)
 }
 
+/// Removes whatever is there, and what is granted on it; a part of larger transactions.
+pub(super) fn remove(transaction: &Transaction<'_>, kind: DocumentKind, name: &str) -> Result<(), WorkError> {
+    transaction.execute("DELETE FROM documents WHERE kind = ?1 AND name = ?2", params![kind.name(), name])?;
+    if let Some(securable_type) = kind.securable_type() {
+        grants::forget(transaction, securable_type, name)?;
+    }
+    Ok(())
+}
+
 fn outcome(transaction: &Transaction<'_>, kind: DocumentKind, name: &str, changed: usize) -> Result<Replaced, WorkError> {
     Ok(match (changed, by_name(transaction, kind, name)?) {
         (1.., _) => Replaced::Done,

@@ -10,11 +10,13 @@ mod documents;
 mod facts;
 mod grants;
 mod migrations;
+mod scope_keys;
 mod secrets;
 mod streams;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod users;
 
 use std::path::{Path, PathBuf};
 

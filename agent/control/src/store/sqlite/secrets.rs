@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use stream_spec::name::SecretKey;
 
-use super::{DOCUMENT_POINTS, SqliteStore, WorkError};
+use super::{DOCUMENT_POINTS, SqliteStore, WorkError, scope_keys};
 use crate::governance::secrets::ScopeId;
-use crate::store::StoreError;
+use crate::limits::SECRETS_PER_SCOPE_MAX;
 use crate::store::documents::DocumentKind;
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
+use crate::store::{Replaced, StoreError};
 
 #[async_trait]
 impl SecretStore for SqliteStore {
@@ -48,18 +49,42 @@ impl SecretStore for SqliteStore {
         })
         .await
     }
+
+    async fn scope_keys(&self, after: Option<&ScopeId>, limit: usize) -> Result<Vec<(ScopeId, ScopeKey)>, StoreError> {
+        let after = after.map(ToString::to_string);
+        self.run("list the keys of scopes", move |transaction| {
+            scope_keys::page(transaction, after.as_deref(), limit)
+        })
+        .await
+    }
+
+    async fn sealed_secrets(&self, scope: &ScopeId) -> Result<Option<(ScopeKey, Vec<SealedSecret>)>, StoreError> {
+        let scope = scope.clone();
+        self.run("read the secrets of a scope", move |transaction| {
+            scope_keys::with_secrets(transaction, &scope)
+        })
+        .await
+    }
+
+    async fn replace_scope_key(
+        &self,
+        scope: &ScopeId,
+        old: &ScopeKey,
+        new: &ScopeKey,
+        secrets: &[SealedSecret],
+    ) -> Result<Replaced, StoreError> {
+        let (scope, old, new, secrets) = (scope.clone(), old.clone(), new.clone(), secrets.to_vec());
+        self.change("replace a scope's key", DOCUMENT_POINTS, move |transaction| {
+            scope_keys::replace(transaction, &scope, &old, &new, &secrets)
+        })
+        .await
+    }
 }
 
-fn scope_key(transaction: &Transaction<'_>, scope: &ScopeId) -> Result<Option<ScopeKey>, WorkError> {
+pub(super) fn scope_key(transaction: &Transaction<'_>, scope: &ScopeId) -> Result<Option<ScopeKey>, WorkError> {
     let found = transaction
         .prepare("SELECT key_id, master_key_id, wrapped FROM scope_keys WHERE scope = ?1")?
-        .query_row([scope.to_string()], |row| {
-            Ok(ScopeKey {
-                key_id: row.get(0)?,
-                master_key_id: row.get(1)?,
-                wrapped: row.get(2)?,
-            })
-        })
+        .query_row([scope.to_string()], scope_keys::read)
         .optional()?;
     Ok(found)
 }
@@ -75,23 +100,28 @@ fn by_key(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Re
     let Some((found, sealed)) = found else {
         return Ok(None);
     };
-    let SecretEntry {
-        key,
-        revision,
-        update_time_ms,
-        updated_by,
-    } = found.parse(scope)?;
-    let secret = SealedSecret {
-        key,
-        revision,
-        update_time_ms,
-        updated_by,
-        sealed,
-    };
-    Ok(Some((scope_key, secret)))
+    Ok(Some((scope_key, found.parse(scope)?.sealed(sealed))))
 }
 
-fn list(transaction: &Transaction<'_>, scope: &ScopeId, after: Option<&str>, limit: usize) -> Result<Vec<SecretEntry>, WorkError> {
+/// Everything that is sealed in a scope, in order of the keys.
+pub(super) fn by_scope(transaction: &Transaction<'_>, scope: &ScopeId) -> Result<Vec<SealedSecret>, WorkError> {
+    let mut prepared =
+        transaction.prepare("SELECT key, revision, update_time_ms, updated_by, sealed FROM secrets WHERE scope = ?1 ORDER BY key")?;
+    let rows = prepared.query_map([scope.to_string()], |row| Ok((entry(row)?, row.get(4)?)))?;
+    let mut secrets = Vec::new();
+    for row in rows {
+        let (found, sealed) = row?;
+        secrets.push(found.parse(scope)?.sealed(sealed));
+    }
+    Ok(secrets)
+}
+
+pub(super) fn list(
+    transaction: &Transaction<'_>,
+    scope: &ScopeId,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<SecretEntry>, WorkError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut prepared = transaction
         .prepare("SELECT key, revision, update_time_ms, updated_by FROM secrets WHERE scope = ?1 AND key > ?2 ORDER BY key LIMIT ?3")?;
@@ -114,6 +144,9 @@ pub(super) fn write(transaction: &Transaction<'_>, write: &SecretsWrite) -> Resu
         if !exists {
             return Ok(SecretsWritten::ScopeMissing);
         }
+    }
+    if would_be_too_many(transaction, write)? {
+        return Ok(SecretsWritten::Full);
     }
     if write.anew {
         forget(transaction, &write.scope)?;
@@ -145,11 +178,28 @@ pub(super) fn write(transaction: &Transaction<'_>, write: &SecretsWrite) -> Resu
     Ok(SecretsWritten::Done)
 }
 
-fn delete(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Result<bool, WorkError> {
+fn would_be_too_many(transaction: &Transaction<'_>, write: &SecretsWrite) -> Result<bool, WorkError> {
+    let mut kept = match write.anew {
+        true => Vec::new(),
+        false => list(transaction, &write.scope, None, SECRETS_PER_SCOPE_MAX)?,
+    };
+    kept.retain(|kept| !write.remove.contains(&kept.key) && !write.put.iter().any(|put| put.key == kept.key));
+    Ok(kept.len() + write.put.len() > SECRETS_PER_SCOPE_MAX)
+}
+
+pub(super) fn delete(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Result<bool, WorkError> {
     let scope = scope.to_string();
     let deleted = transaction.execute("DELETE FROM secrets WHERE scope = ?1 AND key = ?2", [scope.as_str(), key.as_str()])?;
     forget_unused_key(transaction, &scope)?;
     Ok(deleted > 0)
+}
+
+pub(super) fn exists(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Result<bool, WorkError> {
+    Ok(transaction.query_row(
+        "SELECT EXISTS (SELECT 1 FROM secrets WHERE scope = ?1 AND key = ?2)",
+        [scope.to_string().as_str(), key.as_str()],
+        |row| row.get(0),
+    )?)
 }
 
 /// Removes all secrets of a scope and its key; a part of the transactions that delete what they belong to.

@@ -1,0 +1,322 @@
+//! Secret scopes, secrets, service credentials and volumes, over the port.
+
+use featurestore_proto::v1::credential_service_client::CredentialServiceClient;
+use featurestore_proto::v1::secret_service_client::SecretServiceClient;
+use featurestore_proto::v1::volume_service_client::VolumeServiceClient;
+use stream_pipeline::connection::ConnectionResolver;
+use stream_spec::connection::ConnectionOptions;
+use stream_spec::name::{ConnectionName, ScopeName, SecretKey};
+use stream_spec::stream::{ConnectionConfig, SecretRef};
+
+use super::*;
+use crate::governance::secrets::ScopeId;
+
+const CANARY: &[u8] = b"canary-0b3f";
+
+impl Agent {
+    fn secrets(&self) -> SecretServiceClient<Channel> {
+        SecretServiceClient::new(self.channel.clone())
+    }
+
+    async fn create_scope(&self, name: &str, request_id: &str) -> Result<v1::SecretScope, Status> {
+        let request = v1::CreateSecretScopeRequest {
+            scope: Some(v1::SecretScope {
+                name: name.into(),
+                create_time: None,
+            }),
+            request_id: request_id.into(),
+        };
+        let answer = self.secrets().create_secret_scope(request).await?;
+        Ok(answer.into_inner().scope.unwrap())
+    }
+
+    async fn put(&self, scope: &str, key: &str, value: &[u8]) -> Result<v1::SecretMetadata, Status> {
+        let request = v1::PutSecretRequest {
+            scope: scope.into(),
+            key: key.into(),
+            value: value.into(),
+        };
+        let answer = self.secrets().put_secret(request).await?;
+        Ok(answer.into_inner().secret.unwrap())
+    }
+
+    async fn delete_secret(&self, scope: &str, key: &str, force: bool) -> Result<(), Status> {
+        let request = v1::DeleteSecretRequest {
+            scope: scope.into(),
+            key: key.into(),
+            force,
+        };
+        self.secrets().delete_secret(request).await.map(drop)
+    }
+
+    async fn delete_scope(&self, name: &str, force: bool) -> Result<(), Status> {
+        let request = v1::DeleteSecretScopeRequest { name: name.into(), force };
+        self.secrets().delete_secret_scope(request).await.map(drop)
+    }
+}
+
+/// A connection that takes its password from the scope `pay` and has a credential.
+async fn a_user(agent: &Agent) -> ConnectionName {
+    let mut record = connection("user");
+    if let ConnectionOptions::Kafka(kafka) = &mut record.spec.options {
+        kafka.password_secret = Some(SecretRef {
+            scope: "pay".into(),
+            key: "password".into(),
+        });
+        kafka.credential = Some("reader".into());
+    }
+    assert!(
+        agent
+            .services
+            .store
+            .insert_connection(&record, &crate::store::LiteralSecrets::Stay)
+            .await
+            .unwrap()
+    );
+    record.spec.name
+}
+
+fn refused(outcome: Result<impl std::fmt::Debug, Status>, code: Code, said: &str) {
+    let status = outcome.unwrap_err();
+    let text = format!("{status:?}");
+    assert!(status.code() == code && status.message().contains(said), "{text}");
+    assert!(!text.contains("canary"), "{text}");
+}
+
+#[tokio::test]
+async fn secrets_are_kept_listed_by_name_and_never_shown() {
+    let agent = Agent::start().await;
+    agent.create_scope("pay", "r1").await.unwrap();
+    agent.create_scope("pay", "r1").await.unwrap();
+    refused(agent.create_scope("pay", "r2").await, Code::AlreadyExists, "`pay`");
+    refused(agent.create_scope("a/b", "").await, Code::InvalidArgument, "'/'");
+    agent.create_scope("ship", "").await.unwrap();
+    let first = agent.put("pay", "password", CANARY).await.unwrap();
+    let second = agent.put("pay", "password", CANARY).await.unwrap();
+    assert_ne!(first.revision, second.revision);
+    agent.put("pay", "other", &vec![b'x'; 128 * 1024]).await.unwrap();
+    refused(
+        agent.put("pay", "other", &vec![b'x'; 128 * 1024 + 1]).await,
+        Code::InvalidArgument,
+        "131073",
+    );
+    refused(agent.put("pay", "other", b"").await, Code::InvalidArgument, "empty");
+    refused(agent.put("nowhere", "k", CANARY).await, Code::NotFound, "`nowhere`");
+    refused(agent.put("pay", "a b", CANARY).await, Code::InvalidArgument, "' '");
+
+    let scopes = |page_size, page_token: String| v1::ListSecretScopesRequest { page_size, page_token };
+    let page = agent
+        .secrets()
+        .list_secret_scopes(scopes(1, String::new()))
+        .await
+        .unwrap()
+        .into_inner();
+    let next = agent
+        .secrets()
+        .list_secret_scopes(scopes(1, page.next_page_token))
+        .await
+        .unwrap()
+        .into_inner();
+    let names = |page: &[v1::SecretScope]| page.iter().map(|scope| scope.name.clone()).collect::<Vec<_>>();
+    assert_eq!(
+        (names(&page.scopes), names(&next.scopes)),
+        (vec!["pay".into()], vec!["ship".into()])
+    );
+    assert_eq!(next.next_page_token, "");
+
+    let request = v1::ListSecretsRequest {
+        scope: "pay".into(),
+        ..Default::default()
+    };
+    let listed = agent.secrets().list_secrets(request).await.unwrap().into_inner();
+    let keys: Vec<_> = listed.secrets.iter().map(|secret| secret.key.as_str()).collect();
+    assert_eq!(keys, ["other", "password"]);
+    assert_eq!(listed.secrets.last(), Some(&second));
+    let (scope, key) = (
+        ScopeId::Named(ScopeName::parse("pay").unwrap()),
+        SecretKey::parse("password").unwrap(),
+    );
+    assert_eq!(agent.services.vault.read(&scope, &key).await.unwrap().expose(), CANARY);
+}
+
+#[tokio::test]
+async fn what_connections_use_is_deleted_only_by_force_and_its_changes_are_announced() {
+    let agent = Agent::start().await;
+    agent.create_scope("pay", "").await.unwrap();
+    agent.put("pay", "password", CANARY).await.unwrap();
+    agent.put("pay", "unused", CANARY).await.unwrap();
+    let user = a_user(&agent).await;
+    let resolver = crate::connections::StoreResolver::new(
+        agent.services.store.clone(),
+        agent.services.vault.clone(),
+        agent.services.connection_changes.clone(),
+    );
+    let mut changes = resolver.changes(&ConnectionConfig::UcConnectionName(user));
+    let mut was_told = || {
+        let told = changes.has_changed().unwrap();
+        changes.mark_unchanged();
+        told
+    };
+    agent.put("pay", "unused", CANARY).await.unwrap();
+    assert!(!was_told());
+    agent.put("pay", "password", CANARY).await.unwrap();
+    assert!(was_told());
+    refused(
+        agent.delete_secret("pay", "password", false).await,
+        Code::FailedPrecondition,
+        "`user`",
+    );
+    refused(agent.delete_scope("pay", false).await, Code::FailedPrecondition, "`user`");
+    assert!(!was_told());
+    agent.delete_secret("pay", "unused", false).await.unwrap();
+    refused(agent.delete_secret("pay", "unused", false).await, Code::NotFound, "`pay/unused`");
+    agent.delete_secret("pay", "password", true).await.unwrap();
+    assert!(was_told());
+    agent.delete_scope("pay", true).await.unwrap();
+    assert!(was_told());
+    refused(agent.delete_scope("pay", true).await, Code::NotFound, "`pay`");
+}
+
+#[tokio::test]
+async fn credentials_live_and_change_and_are_kept_while_connections_use_them() {
+    use v1::service_credential::Identity;
+    let agent = Agent::start().await;
+    let mut client = CredentialServiceClient::new(agent.channel.clone());
+    let role = |account: &str| {
+        Identity::AwsIamRole(v1::AwsIamRole {
+            role_arn: format!("arn:aws:iam::{account}:role/reader"),
+            external_id: Some("tenant-7".into()),
+        })
+    };
+    let credential = |identity| {
+        Some(v1::ServiceCredential {
+            name: "reader".into(),
+            identity: Some(identity),
+            ..Default::default()
+        })
+    };
+    let create = |identity, request_id: &str| v1::CreateServiceCredentialRequest {
+        credential: credential(identity),
+        request_id: request_id.into(),
+    };
+    refused(
+        client.create_service_credential(create(role("12"), "")).await,
+        Code::InvalidArgument,
+        "aws_iam_role.role_arn",
+    );
+    let created = client.create_service_credential(create(role("123456789012"), "r1")).await.unwrap();
+    let created = created.into_inner().credential.unwrap();
+    let repeated = client.create_service_credential(create(role("123456789012"), "r1")).await.unwrap();
+    assert_eq!(repeated.into_inner().credential.unwrap(), created);
+    refused(
+        client
+            .create_service_credential(create(Identity::Ambient(v1::AmbientIdentity {}), "r2"))
+            .await,
+        Code::AlreadyExists,
+        "`reader`",
+    );
+    let update = |identity, generation, uid: &str| v1::UpdateServiceCredentialRequest {
+        credential: credential(identity),
+        generation,
+        uid: uid.into(),
+    };
+    let ambient = || Identity::Ambient(v1::AmbientIdentity {});
+    let changed = client.update_service_credential(update(ambient(), 1, &created.uid)).await.unwrap();
+    let changed = changed.into_inner().credential.unwrap();
+    assert_eq!((changed.generation, changed.identity), (2, Some(ambient())));
+    refused(
+        client.update_service_credential(update(role("123456789012"), 1, "")).await,
+        Code::Aborted,
+        "generation",
+    );
+    refused(
+        client.update_service_credential(update(ambient(), 0, "another")).await,
+        Code::Aborted,
+        "is gone",
+    );
+    let listed = client
+        .list_service_credentials(v1::ListServiceCredentialsRequest::default())
+        .await
+        .unwrap();
+    assert_eq!(listed.into_inner().credentials.len(), 1);
+    a_user(&agent).await;
+    let delete = |force, uid: &str| v1::DeleteServiceCredentialRequest {
+        name: "reader".into(),
+        force,
+        uid: uid.into(),
+    };
+    refused(
+        client.delete_service_credential(delete(false, "")).await,
+        Code::FailedPrecondition,
+        "`user`",
+    );
+    refused(
+        client.delete_service_credential(delete(true, "another")).await,
+        Code::NotFound,
+        "`reader`",
+    );
+    client.delete_service_credential(delete(true, &created.uid)).await.unwrap();
+    let get = v1::GetServiceCredentialRequest { name: "reader".into() };
+    refused(client.get_service_credential(get).await, Code::NotFound, "`reader`");
+}
+
+#[tokio::test]
+async fn volumes_live_and_move() {
+    let agent = Agent::start().await;
+    let mut client = VolumeServiceClient::new(agent.channel.clone());
+    let volume = |name: &str, location: &str| {
+        Some(v1::Volume {
+            name: name.into(),
+            storage_location: location.into(),
+            ..Default::default()
+        })
+    };
+    let create = |name: &str, location: &str| v1::CreateVolumeRequest {
+        volume: volume(name, location),
+        request_id: String::new(),
+    };
+    refused(
+        client.create_volume(create("main.pay.keys", "keys")).await,
+        Code::InvalidArgument,
+        "storage_location",
+    );
+    for name in ["main.pay.keys", "main.pay2.keys", "other.pay.keys"] {
+        client.create_volume(create(name, "/srv/keys")).await.unwrap();
+    }
+    refused(
+        client.create_volume(create("main.pay.keys", "/srv")).await,
+        Code::AlreadyExists,
+        "main.pay.keys",
+    );
+    for (parent, expected) in [("main", 2), ("main.pay", 1), ("main.pa", 0)] {
+        let request = v1::ListVolumesRequest {
+            parent: parent.into(),
+            ..Default::default()
+        };
+        assert_eq!(
+            client.list_volumes(request).await.unwrap().into_inner().volumes.len(),
+            expected,
+            "{parent}"
+        );
+    }
+    let update = v1::UpdateVolumeRequest {
+        volume: volume("main.pay.keys", "s3://bucket/keys"),
+        generation: 1,
+        uid: String::new(),
+    };
+    let moved = client.update_volume(update.clone()).await.unwrap().into_inner().volume.unwrap();
+    assert_eq!((moved.generation, moved.storage_location.as_str()), (2, "s3://bucket/keys"));
+    let same = v1::UpdateVolumeRequest { generation: 2, ..update };
+    let same = client.update_volume(same).await.unwrap().into_inner().volume.unwrap();
+    assert_eq!(same.generation, 2, "nothing to change is no change");
+    let delete = |uid: &str| v1::DeleteVolumeRequest {
+        name: "main.pay.keys".into(),
+        uid: uid.into(),
+    };
+    refused(client.delete_volume(delete("another")).await, Code::NotFound, "main.pay.keys");
+    client.delete_volume(delete(&moved.uid)).await.unwrap();
+    let get = v1::GetVolumeRequest {
+        name: "main.pay.keys".into(),
+    };
+    refused(client.get_volume(get).await, Code::NotFound, "main.pay.keys");
+}

@@ -1,0 +1,116 @@
+//! The calls on volumes. None of them looks at what is in one (`governance::volumes` reads).
+
+use std::sync::Arc;
+
+use stream_spec::name::VolumeName;
+use stream_spec::validate;
+
+use super::Services;
+use super::error::ServiceError;
+use super::governed::{self, Planned};
+use super::page::{Page, PageRequest};
+use crate::clock;
+use crate::governance::{Action, RequestContext, Securable};
+use crate::store::Parent;
+use crate::store::documents::{Authorship, VolumeRecord};
+
+/// The calls on volumes.
+#[derive(Clone)]
+pub struct VolumeService {
+    services: Arc<Services>,
+}
+
+/// A volume as a caller declares it.
+#[derive(Clone, Debug)]
+pub struct DeclaredVolume {
+    /// Its name.
+    pub name: VolumeName,
+    /// Folder or object store URL.
+    pub storage_location: String,
+}
+
+impl VolumeService {
+    /// The service over what services share.
+    pub fn new(services: Arc<Services>) -> Self {
+        Self { services }
+    }
+
+    /// Creates a volume. A repeat under the same request id is answered as the first was.
+    pub async fn create(&self, context: &RequestContext, declared: DeclaredVolume, request_id: &str) -> Result<VolumeRecord, ServiceError> {
+        let DeclaredVolume { name, storage_location } = declared;
+        self.services
+            .authorizer
+            .authorize(context, Action::Create, Securable::Volume(&name))
+            .await?;
+        check(&storage_location)?;
+        let record = VolumeRecord {
+            name,
+            generation: 1,
+            authorship: Authorship::new(context.principal.name(), clock::now_ms(), request_id),
+            storage_location,
+        };
+        governed::create(&self.services, record).await
+    }
+
+    /// One volume.
+    pub async fn get(&self, context: &RequestContext, name: &VolumeName) -> Result<VolumeRecord, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::Read, Securable::Volume(name))
+            .await?;
+        governed::get(&self.services, name.as_str()).await
+    }
+
+    /// The volumes of a catalog or schema that the caller may read, a page at a time.
+    pub async fn list(&self, context: &RequestContext, parent: &Parent, page: &PageRequest) -> Result<Page<VolumeRecord>, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::List, Securable::Volumes(parent))
+            .await?;
+        governed::list(&self.services, context, &format!("{parent}."), page).await
+    }
+
+    /// Moves a volume, if it still is at `generation` (0: any) and of that life (empty: any).
+    pub async fn update(
+        &self,
+        context: &RequestContext,
+        declared: DeclaredVolume,
+        generation: u64,
+        uid: &str,
+    ) -> Result<VolumeRecord, ServiceError> {
+        let DeclaredVolume { name, storage_location } = declared;
+        self.services
+            .authorizer
+            .authorize(context, Action::Update, Securable::Volume(&name))
+            .await?;
+        check(&storage_location)?;
+        let planned = Planned {
+            name: name.as_str(),
+            generation,
+            uid,
+        };
+        governed::update(&self.services, context, planned, |now: &VolumeRecord| {
+            (now.storage_location != storage_location).then(|| VolumeRecord {
+                storage_location: storage_location.clone(),
+                ..now.clone()
+            })
+        })
+        .await
+    }
+
+    /// Forgets a volume; what is in it stays. Another life of the name than `uid` (empty: any) is missing.
+    pub async fn delete(&self, context: &RequestContext, name: &VolumeName, uid: &str) -> Result<(), ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::Delete, Securable::Volume(name))
+            .await?;
+        governed::delete::<VolumeRecord>(&self.services, context, name.as_str(), uid).await
+    }
+}
+
+fn check(storage_location: &str) -> Result<(), ServiceError> {
+    match validate::storage_location(storage_location) {
+        None => Ok(()),
+        Some(violation) => Err(ServiceError::Invalid(vec![violation])),
+    }
+}
