@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use agent_control::connections::{ConnectionChanges, StoreResolver};
+use agent_control::connections::{ConnectionChanges, GovernedResolver, StoreResolver};
 use agent_control::governance::GrantAuthorizer;
 use agent_control::governance::authentication::oidc::Oidc;
 use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
@@ -86,7 +86,9 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let vault = Vault::new(store.clone(), master_key::at_start(&config, &store).await?);
     master_key::warn_of_lost_keys(&vault).await?;
     let connection_changes = Arc::new(ConnectionChanges::default());
-    let resolver = Arc::new(StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone()));
+    let directory = Arc::new(Directory::new(config.groups.clone()));
+    let resolver = StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone());
+    let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     let mut settings = engine_settings(&config);
     settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;
     let engine = Engine::new(settings, resolver).context("cannot open the warehouse")?;
@@ -97,7 +99,6 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
     let address = listener.local_addr().context("cannot tell the port that was taken")?;
 
-    let directory = Arc::new(Directory::new(config.groups.clone()));
     let door = open_door(&config, &store, &directory).await?;
     let certificates = certificates(&config).await?;
     let watching = certificates

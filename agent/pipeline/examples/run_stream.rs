@@ -34,7 +34,7 @@ struct Plaintext {
 
 #[async_trait]
 impl ConnectionResolver for Plaintext {
-    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         let bootstrap_servers = self.bootstrap_servers.clone();
         Ok(ClientProperties {
             bootstrap_servers,

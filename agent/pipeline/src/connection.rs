@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stream_spec::stream::ConnectionConfig;
+use stream_spec::stream::{ConnectionConfig, StreamSpec};
 use tokio::sync::watch;
 use zeroize::Zeroizing;
 
@@ -79,11 +79,11 @@ impl ConnectionStep {
 /// Turns a stream's connection into client properties. Implemented by the control plane.
 #[async_trait]
 pub trait ConnectionResolver: Send + Sync + 'static {
-    /// Current properties, for a pipeline that runs as `run_as`. Errors: the connection is gone, a secret cannot be read, that
-    /// identity may not use it.
-    async fn open(&self, connection: &ConnectionConfig, run_as: &str) -> Result<ClientProperties, PipelineError>;
+    /// Current properties of a stream's connection, for a pipeline that runs as `run_as`. Errors: the connection is gone, a secret
+    /// cannot be read, that identity lacks what it takes to run the stream.
+    async fn open(&self, stream: &StreamSpec, run_as: &str) -> Result<ClientProperties, PipelineError>;
 
-    /// A counter that moves when `open` would answer differently: pipelines reconnect at their exact positions.
+    /// A counter that moves when `open` may answer differently: where it does, pipelines reconnect at their exact positions.
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64>;
 }
 

@@ -11,6 +11,8 @@ use tokio::sync::watch;
 pub struct ConnectionChanges {
     /// One counter per connection that a pipeline follows.
     counters: Mutex<HashMap<ConnectionName, watch::Sender<u64>>>,
+    /// Moves with all of them.
+    all: watch::Sender<u64>,
 }
 
 impl ConnectionChanges {
@@ -26,11 +28,17 @@ impl ConnectionChanges {
 
     /// Moves every counter: it was changed who may use what.
     pub fn announce_all(&self) {
+        self.all.send_modify(|count| *count = count.wrapping_add(1));
         let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
         counters.retain(|_, counter| counter.receiver_count() > 0);
         for counter in counters.values() {
             counter.send_modify(|count| *count = count.wrapping_add(1));
         }
+    }
+
+    /// For what has no connection of its own.
+    pub(super) fn follow_all(&self) -> watch::Receiver<u64> {
+        self.all.subscribe()
     }
 
     pub(super) fn follow(&self, name: &ConnectionName) -> watch::Receiver<u64> {

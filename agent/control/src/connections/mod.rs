@@ -4,6 +4,7 @@
 //! tells two openings apart is the connection's life, its options and the random revisions of its secrets, never their bytes.
 
 mod changes;
+mod governed;
 mod properties;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use stream_pipeline::error::{PipelineError, Retry};
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
 use stream_spec::name::{ConnectionName, ScopeName, SecretKey};
 use stream_spec::options::connection::{self as registry, ConnectionOption};
-use stream_spec::stream::{ConnectionConfig, SecretRef};
+use stream_spec::stream::{ConnectionConfig, SecretRef, StreamSpec};
 use tokio::sync::watch;
 
 use crate::governance::secrets::{ScopeId, SecretValue, Vault};
@@ -23,6 +24,7 @@ use crate::store::records::ConnectionRecord;
 use crate::store::{Store, StoreError};
 
 pub use changes::ConnectionChanges;
+pub use governed::GovernedResolver;
 
 /// Resolves connections from the store.
 #[derive(Clone)]
@@ -102,8 +104,8 @@ impl StoreResolver {
 
 #[async_trait]
 impl ConnectionResolver for StoreResolver {
-    async fn open(&self, connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
-        let name = match connection {
+    async fn open(&self, stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+        let name = match &stream.connection {
             ConnectionConfig::UcConnectionName(name) => name,
             ConnectionConfig::DirectMtls(_) => {
                 return Err(PipelineError::Definition {
@@ -123,8 +125,7 @@ impl ConnectionResolver for StoreResolver {
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
         match connection {
             ConnectionConfig::UcConnectionName(name) => self.changes.follow(name),
-            // Nothing that can change: the receiver stays at its first value for ever.
-            ConnectionConfig::DirectMtls(_) => watch::Sender::new(0).subscribe(),
+            ConnectionConfig::DirectMtls(_) => self.changes.follow_all(),
         }
     }
 }

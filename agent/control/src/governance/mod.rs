@@ -9,6 +9,10 @@ mod authorizer;
 pub mod calls;
 pub mod denial;
 mod grants;
+#[cfg(test)]
+mod guide;
+#[cfg(test)]
+mod matrix;
 pub(crate) mod named;
 pub mod principal;
 pub mod rules;

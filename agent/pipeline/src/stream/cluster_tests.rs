@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use stream_spec::stream::{ConnectionConfig, OnDataLoss, SchemaConfig};
+use stream_spec::stream::{ConnectionConfig, OnDataLoss, SchemaConfig, StreamSpec};
 use tokio::sync::watch;
 
 use super::RunningStream;
@@ -22,7 +22,7 @@ struct AtCluster(ClientProperties, watch::Sender<u64>);
 
 #[async_trait]
 impl ConnectionResolver for AtCluster {
-    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.clone())
     }
 

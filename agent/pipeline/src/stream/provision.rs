@@ -26,7 +26,7 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
     drop(RowMaker::compile(definition)?);
     let source = kafka_source(definition)?;
     let options = KafkaOptions::parse(source)?;
-    let properties = shared.resolver.open(&definition.spec.connection, &definition.run_as).await?;
+    let properties = shared.resolver.open(&definition.spec, &definition.run_as).await?;
     let client = shared.clients.visit(&properties, &options.client).await?;
     let (positions, source) = topics::start_positions(&client, source, &options).await?;
     let table = NewTable {

@@ -153,7 +153,7 @@ impl Runner {
         let mut connection_changes = self.shared.resolver.changes(connection);
         connection_changes.borrow_and_update();
         self.connection_changes = Some(connection_changes.clone());
-        let properties = self.shared.resolver.open(connection, &definition.run_as).await?;
+        let properties = self.shared.resolver.open(&definition.spec, &definition.run_as).await?;
         let state = current(&table);
         self.waiting.look_at(&state);
         self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&state));
@@ -171,6 +171,7 @@ impl Runner {
             // Nor must one that is away, or that refuses the password, keep it from an address or a password that is right.
             () = changed(&mut self.connection_changes) => return Ok(()),
         };
+        let identity = properties.identity.clone();
         drop(properties);
         if let Some(record) = opening.record.take() {
             let switch = Switch {
@@ -207,6 +208,8 @@ impl Runner {
             board: &self.board,
             desired: &mut self.desired,
             connection_changes,
+            resolver: &self.shared.resolver,
+            identity,
             table: table.clone(),
             topics: found_topics,
             waits_for_source,

@@ -17,6 +17,7 @@ use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
 use super::waiting::Waiting;
 use super::{Desired, jittered};
+use crate::connection::SharedResolver;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::client::ClusterClient;
@@ -51,6 +52,9 @@ pub(crate) struct Session<'a> {
     pub(crate) board: &'a Board,
     pub(crate) desired: &'a mut watch::Receiver<Desired>,
     pub(crate) connection_changes: watch::Receiver<u64>,
+    pub(crate) resolver: &'a SharedResolver,
+    /// What the client's connection was when it was opened.
+    pub(crate) identity: String,
     pub(crate) table: Arc<TableHandle>,
     /// Topics as they were when the session was opened.
     pub(crate) topics: BTreeMap<String, TopicState>,
@@ -151,7 +155,11 @@ impl Session<'_> {
                         return Ok(SessionEnd::Told);
                     }
                 }
-                Event::ConnectionChanged => return Ok(SessionEnd::SourceChanged),
+                Event::ConnectionChanged => {
+                    if !self.is_as_it_was().await {
+                        return Ok(SessionEnd::SourceChanged);
+                    }
+                }
                 Event::Widened => return Ok(SessionEnd::SourceChanged),
                 Event::Advanced(advanced) => {
                     if let Some(end) = self.take_advanced(advanced)? {
@@ -207,6 +215,12 @@ impl Session<'_> {
             () = tokio::task::yield_now(), if state.more && can_gather => Event::Filled,
             () = self.source.filled(), if !state.more => Event::Filled,
         }
+    }
+
+    /// Whether the client that is open is still what would be opened. Where that cannot be told, opening anew tells why.
+    async fn is_as_it_was(&mut self) -> bool {
+        let answer = self.resolver.open(&self.definition.spec, &self.definition.run_as).await;
+        answer.is_ok_and(|properties| properties.identity == self.identity)
     }
 
     fn is_told_otherwise(&mut self) -> bool {

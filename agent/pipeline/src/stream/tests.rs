@@ -39,7 +39,7 @@ struct Absent(watch::Sender<u64>);
 
 #[async_trait]
 impl ConnectionResolver for Absent {
-    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         let (bootstrap_servers, identity) = (ABSENT_BROKER.to_owned(), "absent".to_owned());
         Ok(ClientProperties {
             bootstrap_servers,
@@ -405,10 +405,7 @@ async fn a_batch_that_has_no_room_is_an_error_and_not_dropped_in_silence() {
         )
         .await
         .expect("open");
-    let properties = Absent(watch::Sender::new(0))
-        .open(&definition.spec.connection, "ada")
-        .await
-        .expect("some");
+    let properties = Absent(watch::Sender::new(0)).open(&definition.spec, "ada").await.expect("some");
     let client = shared.clients.visit(&properties, &Default::default()).await.expect("opened");
     let rows = RowMaker::compile(&definition).expect("compiles");
     let mut stages = Stages::new(client, Arc::new(table), BTreeMap::new(), rows);

@@ -199,3 +199,34 @@ async fn a_payload_of_an_unknown_format_is_an_error_that_names_the_record() {
     let error = store.stream_by_uid("u1").await.unwrap_err().to_string();
     assert!(error.contains("u1") && error.contains("99"), "{error}");
 }
+
+#[tokio::test]
+async fn without_room_for_its_event_a_change_is_refused_and_undone() {
+    use crate::audit::{AuditEvent, Audited};
+    use crate::governance::calls::Call;
+    use crate::limits::AUDIT_EVENTS_MAX;
+    use crate::store::audit::AuditStore;
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.db");
+    SqliteStore::open(&path).await.unwrap().close().await;
+    let insert = "INSERT INTO audit_events (sequence, payload) VALUES (1, '{}'), (?1, '{}')";
+    Connection::open(&path).unwrap().execute(insert, [AUDIT_EVENTS_MAX]).unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
+    let call = Audited::begin(Call::CreateVolume, "ann".into());
+    let change = call.scope(store.insert_document(DocumentKind::Volume, &volume())).await;
+    assert!(matches!(change, Err(StoreError::AuditFull { .. })), "{change:?}");
+    assert_eq!(store.document(DocumentKind::Volume, &volume().name).await.unwrap(), None);
+    assert!(!store.append_audit_event(&AuditEvent::default()).await.unwrap());
+    // The reconciler's work is nobody's call.
+    assert!(store.insert_document(DocumentKind::Volume, &volume()).await.unwrap());
+    store.forget_audit_events(1).await.unwrap();
+    let deleted = call.scope(store.delete_document(DocumentKind::Volume, 1, &volume().name)).await;
+    assert!(matches!(deleted, Ok(crate::store::Replaced::Done)), "{deleted:?}");
+    let events = store.audit_events(AUDIT_EVENTS_MAX, 10).await.unwrap();
+    assert_eq!(events.len(), 1, "one event, with the change");
+    // A second change of one call has no event of its own, and one that changes nothing takes none.
+    let nothing = Audited::begin(Call::DeleteVolume, "ann".into());
+    drop(nothing.scope(store.delete_document(DocumentKind::Volume, 1, "no-such")).await);
+    assert_eq!(store.audit_events(AUDIT_EVENTS_MAX, 10).await.unwrap().len(), 1);
+}

@@ -1,0 +1,126 @@
+//! Opens connections for streams as their run-as identity may: whoever created a stream must hold what creating it takes each
+//! time that its pipeline opens its client (product part A1). The invariant: no secret is read for an identity that lacks
+//! something.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use stream_pipeline::connection::{ClientProperties, ConnectionResolver};
+use stream_pipeline::error::PipelineError;
+use stream_spec::stream::{ConnectionConfig, StreamSpec};
+use tokio::sync::watch;
+
+use super::{StoreResolver, unavailable};
+use crate::governance::GrantAuthorizer;
+use crate::governance::authentication::Directory;
+use crate::store::{Store, StoreError};
+
+/// Resolves connections for who may use them.
+pub struct GovernedResolver {
+    resolver: StoreResolver,
+    authorizer: GrantAuthorizer,
+    directory: Arc<Directory>,
+}
+
+impl GovernedResolver {
+    /// A resolver that asks what is granted first.
+    pub fn new(resolver: StoreResolver, directory: Arc<Directory>) -> Self {
+        Self {
+            authorizer: GrantAuthorizer::new(resolver.store.clone()),
+            resolver,
+            directory,
+        }
+    }
+
+    /// What the identity lacks, for people; empty if nothing.
+    async fn lacks(&self, stream: &StreamSpec, run_as: &str) -> Result<String, StoreError> {
+        let store: &Arc<dyn Store> = &self.resolver.store;
+        let principal = self.directory.absent_principal(store, run_as).await?;
+        let missing = self.authorizer.missing_to_run(&principal, stream).await?;
+        Ok(missing.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[async_trait]
+impl ConnectionResolver for GovernedResolver {
+    async fn open(&self, stream: &StreamSpec, run_as: &str) -> Result<ClientProperties, PipelineError> {
+        let lacks = self.lacks(stream, run_as).await;
+        let lacks = lacks.map_err(|error| unavailable("StoreFailed", error.to_string()))?;
+        if !lacks.is_empty() {
+            let message = format!("the stream runs as `{run_as}`, who lacks {lacks}; grant it, and the stream goes on where it was");
+            return Err(unavailable("PrivilegeMissing", message));
+        }
+        self.resolver.open(stream, run_as).await
+    }
+
+    fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
+        self.resolver.changes(connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use crate::connections::ConnectionChanges;
+    use crate::governance::privilege::{Privilege, SecurableType};
+    use crate::governance::secrets::Vault;
+    use crate::governance::secrets::master::MasterKeys;
+    use crate::store::LiteralSecrets;
+    use crate::store::documents::GrantsRecord;
+    use crate::store::sqlite::SqliteStore;
+    use crate::testing::definitions::{connection, stream};
+
+    #[tokio::test]
+    async fn each_privilege_that_is_taken_away_closes_the_connection_and_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+        store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
+        let resolver = StoreResolver::new(
+            store.clone(),
+            Vault::new(store.clone(), MasterKeys::none("")),
+            Arc::new(ConnectionChanges::default()),
+        );
+        let members = BTreeSet::from(["ann".to_owned()]);
+        let directory = Directory::new(BTreeMap::from([("team".to_owned(), members)]));
+        let resolver = GovernedResolver::new(resolver, Arc::new(directory));
+        let spec = stream("main.pay.orders");
+        let places = [
+            (SecurableType::Catalog, "main", Privilege::UseCatalog),
+            (SecurableType::Schema, "main.pay", Privilege::UseSchema),
+            (SecurableType::Catalog, "main", Privilege::CreateTable),
+            (SecurableType::Connection, "kafka", Privilege::UseConnection),
+        ];
+        for taken in 0..=places.len() {
+            for (place, held) in [
+                (SecurableType::Catalog, "main"),
+                (SecurableType::Schema, "main.pay"),
+                (SecurableType::Connection, "kafka"),
+            ] {
+                let held_there = places.iter().enumerate().filter(|(number, _)| *number != taken);
+                let privileges = held_there.filter(|(_, it)| (it.0, it.1) == (place, held)).map(|(_, it)| it.2);
+                let record = GrantsRecord {
+                    securable_type: place,
+                    securable_name: held.to_owned(),
+                    generation: 0,
+                    grants: BTreeMap::from([("team".to_owned(), privileges.collect())]),
+                    update_time_ms: 0,
+                    updated_by: String::new(),
+                };
+                store.set_grants(0, &record).await.unwrap();
+            }
+            let answer = resolver.open(&spec, "ann").await;
+            match (places.get(taken), answer) {
+                (None, answer) => assert!(answer.is_ok()),
+                (Some((_, _, privilege)), Err(PipelineError::Source { reason, message, .. })) => {
+                    assert_eq!(reason, "PrivilegeMissing");
+                    assert!(message.contains(&format!("lacks {privilege} on")), "{message}");
+                }
+                (Some((_, name, privilege)), _) => panic!("opened without {privilege} on {name}"),
+            }
+            assert!(resolver.open(&spec, "bob").await.is_err());
+            assert!(resolver.open(&spec, "local-admin").await.is_ok());
+        }
+    }
+}
