@@ -197,3 +197,6 @@ pub(crate) const SCOPES_AT_ONCE: usize = 100;
 
 /// Longest master key file: 44 characters, and room for white space around them.
 pub(crate) const MASTER_KEY_FILE_BYTES_MAX: usize = 1024;
+
+/// Largest file of a volume that is read: a key store with many certificates has a tenth of it.
+pub(crate) const VOLUME_FILE_BYTES_MAX: usize = 1 << 20;

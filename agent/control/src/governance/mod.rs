@@ -18,6 +18,7 @@ pub mod principal;
 pub mod rules;
 pub mod secrets;
 pub mod securable;
+pub mod volumes;
 
 use async_trait::async_trait;
 
