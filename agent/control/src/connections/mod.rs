@@ -59,6 +59,15 @@ impl StoreResolver {
             };
             values.insert(option.name, value.map_err(&failed)?);
         }
+        // Secrets that were given for another address meanwhile must not go to this one: they are written with the connection.
+        let now = self.record(&record.spec.name).await?;
+        if (&now.uid, now.generation) != (&record.uid, record.generation) {
+            let message = format!(
+                "connection `{}` was changed while it was opened; it is opened again",
+                record.spec.name
+            );
+            return Err(unavailable("ConnectionChanged", message));
+        }
         let identity = format!("{}/{}/{revision}", record.uid, properties::digest_of_options(&record.spec));
         properties::of(&record.spec, &values, identity)
     }
@@ -162,5 +171,39 @@ fn unavailable(reason: &'static str, message: String) -> PipelineError {
         reason,
         message,
         retry: Retry::Later,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governance::secrets::master::MasterKeys;
+    use crate::store::sqlite::SqliteStore;
+    use crate::store::{LiteralSecrets, Replaced};
+    use crate::testing::definitions::connection;
+
+    #[tokio::test]
+    async fn a_connection_that_was_changed_while_its_secrets_were_read_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+        let resolver = StoreResolver::new(
+            store.clone(),
+            Vault::new(store.clone(), MasterKeys::none("")),
+            Arc::new(ConnectionChanges::default()),
+        );
+        let before = connection("kafka");
+        assert!(store.insert_connection(&before, &LiteralSecrets::Stay).await.unwrap());
+        let first = resolver.of_record(&before).await.unwrap();
+        let mut after = before.clone();
+        after.generation = 2;
+        let replaced = store.replace_connection(1, &after, &LiteralSecrets::Stay).await.unwrap();
+        assert_eq!(replaced, Replaced::Done);
+        let error = resolver.of_record(&before).await.unwrap_err();
+        assert!(
+            error.retry() == Retry::Later && error.to_string().contains("was changed while"),
+            "{error}"
+        );
+        // The options are the same, so the clients may be shared.
+        assert_eq!(resolver.of_record(&after).await.unwrap().identity, first.identity);
     }
 }
