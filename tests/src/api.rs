@@ -6,13 +6,16 @@ use std::sync::OnceLock;
 
 use featurestore_proto::v1::agent_service_client::AgentServiceClient;
 use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
+use featurestore_proto::v1::secret_service_client::SecretServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
+pub use featurestore_proto::v1::test_connection_request::Target;
 use featurestore_proto::v1::token_service_client::TokenServiceClient;
 use featurestore_proto::v1::{
-    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateStreamRequest,
-    CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas, GetAgentRequest,
-    GetAgentResponse, GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig,
-    SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, UpdateStreamRequest,
+    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateSecretScopeRequest,
+    CreateStreamRequest, CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas,
+    GetAgentRequest, GetAgentResponse, GetConnectionRequest, GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig,
+    PutSecretRequest, RestartStreamRequest, SchemaConfig, SecretScope, SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations,
+    StreamRecord, StreamState, SubscriptionMode, TestConnectionRequest, TestStep, UpdateConnectionRequest, UpdateStreamRequest,
     connection::Options, connection_config, direct_schema, schema_config, source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
@@ -162,7 +165,6 @@ impl Api {
     /// # Errors
     /// As the agent answers.
     pub fn create_kafka_connection(&self, name: &str, bootstrap: &str) -> Result<(), Status> {
-        let mut client = ConnectionServiceClient::new(self.channel.clone());
         let connection = Connection {
             name: name.to_owned(),
             options: Some(Options::Kafka(KafkaConnection {
@@ -172,11 +174,51 @@ impl Api {
             })),
             ..Connection::default()
         };
+        self.create_connection(&connection).map(drop)
+    }
+
+    /// Creates a connection.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_connection(&self, connection: &Connection) -> Result<Connection, Status> {
         let request = CreateConnectionRequest {
-            connection: Some(connection),
+            connection: Some(connection.clone()),
             request_id: String::new(),
         };
-        block_on(client.create_connection(request)).map(|_| ())
+        block_on(self.connections().create_connection(request)).map(|answer| answer.into_inner().connection.unwrap())
+    }
+
+    /// Updates the fields that `mask` names.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn update_connection(&self, connection: &Connection, mask: &[&str]) -> Result<Connection, Status> {
+        let paths = mask.iter().map(|path| (*path).to_owned()).collect();
+        let request = UpdateConnectionRequest {
+            connection: Some(connection.clone()),
+            update_mask: Some(prost_types::FieldMask { paths }),
+            ..UpdateConnectionRequest::default()
+        };
+        block_on(self.connections().update_connection(request)).map(|answer| answer.into_inner().connection.unwrap())
+    }
+
+    /// A connection.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn connection(&self, name: &str) -> Result<Connection, Status> {
+        let request = GetConnectionRequest { name: name.to_owned() };
+        block_on(self.connections().get_connection(request)).map(|answer| answer.into_inner().connection.unwrap())
+    }
+
+    /// Tries a connection, by its name or as it is declared.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn test_connection(&self, target: Target) -> Result<Vec<TestStep>, Status> {
+        let request = TestConnectionRequest { target: Some(target) };
+        block_on(self.connections().test_connection(request)).map(|answer| answer.into_inner().steps)
     }
 
     /// Deletes a connection.
@@ -193,6 +235,34 @@ impl Api {
         block_on(client.delete_connection(request)).map(|_| ())
     }
 
+    /// Creates a secret scope.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_secret_scope(&self, name: &str) -> Result<(), Status> {
+        let request = CreateSecretScopeRequest {
+            scope: Some(SecretScope {
+                name: name.to_owned(),
+                ..SecretScope::default()
+            }),
+            ..CreateSecretScopeRequest::default()
+        };
+        block_on(self.secrets().create_secret_scope(request)).map(drop)
+    }
+
+    /// Keeps a secret, in the place of the one before.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn put_secret(&self, scope: &str, key: &str, value: &str) -> Result<(), Status> {
+        let request = PutSecretRequest {
+            scope: scope.to_owned(),
+            key: key.to_owned(),
+            value: value.into(),
+        };
+        block_on(self.secrets().put_secret(request)).map(drop)
+    }
+
     /// Creates a stream, with default operations.
     ///
     /// # Errors
@@ -203,6 +273,19 @@ impl Api {
             operations: None,
             request_id: request_id.to_owned(),
             wait: None,
+        };
+        block_on(self.streams().create_stream(request)).map(|answer| answer.into_inner().record.unwrap())
+    }
+
+    /// Creates a stream and does not wait for it.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn declare_stream(&self, stream: Stream) -> Result<StreamRecord, Status> {
+        let request = CreateStreamRequest {
+            stream: Some(stream),
+            wait: Some(prost_types::Duration::default()),
+            ..CreateStreamRequest::default()
         };
         block_on(self.streams().create_stream(request)).map(|answer| answer.into_inner().record.unwrap())
     }
@@ -291,6 +374,14 @@ impl Api {
                 Err(format!("{:?} {:?}", status.state(), status.conditions))
             }
         })
+    }
+
+    fn connections(&self) -> ConnectionServiceClient<Calls> {
+        ConnectionServiceClient::new(self.channel.clone())
+    }
+
+    fn secrets(&self) -> SecretServiceClient<Calls> {
+        SecretServiceClient::new(self.channel.clone())
     }
 
     fn streams(&self) -> StreamServiceClient<Calls> {

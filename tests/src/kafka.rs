@@ -35,8 +35,18 @@ impl Kafka {
     /// A broker of one test, which may do to it what it likes.
     #[must_use]
     pub fn start() -> Self {
+        Self::launched(None)
+    }
+
+    /// One with a listener for each kind of security, by the key and the users in `security`.
+    #[must_use]
+    pub fn start_with_security(security: &Path) -> Self {
+        Self::launched(Some(security))
+    }
+
+    fn launched(security: Option<&Path>) -> Self {
         let folder = fresh_folder("kafka");
-        let process = launch(&folder, &[]);
+        let process = launch(&folder, &[], security);
         let bootstrap = read(&folder, "bootstrap");
         let admin = client_config(&bootstrap).create().expect("an admin client");
         Self {
@@ -77,7 +87,13 @@ impl Kafka {
     pub fn start_again(&self) {
         let mut process = self.process.lock().unwrap();
         assert!(process.is_none(), "the broker still runs");
-        *process = Some(launch(&self.folder, &["--again"]));
+        *process = Some(launch(&self.folder, &["--again"], None));
+    }
+
+    /// What the broker's start left in a file of its folder.
+    #[must_use]
+    pub fn read(&self, file: &str) -> String {
+        read(&self.folder, file)
     }
 
     /// `host:port` of the plaintext listener.
@@ -203,10 +219,13 @@ impl Drop for Kafka {
     }
 }
 
-fn launch(folder: &Path, flags: &[&str]) -> Child {
+fn launch(folder: &Path, flags: &[&str], security: Option<&Path>) -> Child {
     let mut command = Command::new(repository().join("scripts/kafka/start.sh"));
     command.arg("--foreground").args(flags).arg(folder);
     command.env("KAFKA_HOME", &test_parts().kafka_home).stdin(Stdio::null());
+    if let Some(security) = security {
+        command.env("KAFKA_SECURITY", security);
+    }
     // The script empties the log when it begins; until then the one of a former life says that it is ready.
     let _ = fs::remove_file(folder.join("log"));
     let mut broker = spawn(command).expect("start the broker");

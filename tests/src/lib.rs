@@ -15,6 +15,7 @@ pub mod config;
 pub mod disk;
 pub mod failpoints;
 pub mod kafka;
+pub mod kafka_secure;
 pub mod limits;
 pub mod paths;
 pub mod plan;

@@ -11,6 +11,7 @@
 mod bad_input;
 mod bench;
 mod bounds;
+mod broker_security;
 mod care;
 mod care_lab;
 mod care_spark;

@@ -1,0 +1,133 @@
+//! A real broker with a listener for each kind of security, certificates and users of its own. Everything is made when it starts:
+//! no key and no password is in the repository.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+
+use crate::kafka::Kafka;
+use crate::paths::{fresh_folder, repository, test_parts};
+
+/// The only user of PLAIN.
+pub const PLAIN_USER: &str = "plain-user";
+
+/// Its password.
+pub const PLAIN_PASSWORD: &str = "plain-password-of-a-test";
+
+/// A listener of the broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listener {
+    /// TLS.
+    Ssl,
+    /// SASL without TLS.
+    SaslPlaintext,
+    /// SASL over TLS.
+    SaslSsl,
+}
+
+/// A broker with listeners of every kind.
+pub struct SecureKafka {
+    kafka: Kafka,
+    folder: PathBuf,
+    authority: String,
+    other_authority: String,
+}
+
+impl SecureKafka {
+    /// Starts one. Its certificate is for `localhost` only.
+    #[must_use]
+    pub fn start() -> Self {
+        let folder = fresh_folder("kafka-security");
+        let (authority, key, certificate) = certificates();
+        fs::write(folder.join("broker.pem"), format!("{key}{certificate}{authority}")).unwrap();
+        fs::write(folder.join("plain-users"), format!("user_{PLAIN_USER}=\"{PLAIN_PASSWORD}\"")).unwrap();
+        let (other_authority, _, _) = certificates();
+        Self {
+            kafka: Kafka::start_with_security(&folder),
+            folder,
+            authority,
+            other_authority,
+        }
+    }
+
+    /// The broker.
+    #[must_use]
+    pub fn kafka(&self) -> &Kafka {
+        &self.kafka
+    }
+
+    /// `host:port` of a listener.
+    #[must_use]
+    pub fn bootstrap(&self, listener: Listener) -> String {
+        self.kafka.read(match listener {
+            Listener::Ssl => "bootstrap-ssl",
+            Listener::SaslPlaintext => "bootstrap-sasl-plaintext",
+            Listener::SaslSsl => "bootstrap-sasl-ssl",
+        })
+    }
+
+    /// The authority that signed the broker's certificate, PEM.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// An authority that signed nothing of this broker, PEM.
+    #[must_use]
+    pub fn other_authority(&self) -> &str {
+        &self.other_authority
+    }
+
+    /// Gives a user a password of SCRAM, in the place of the one before.
+    pub fn set_scram_password(&self, user: &str, mechanism: &str, password: &str) {
+        let scripts = repository().join("scripts/kafka");
+        let home = &test_parts().kafka_home;
+        let jars = Command::new(scripts.join("classpath.sh")).arg(home).output().unwrap().stdout;
+        let mut java = Command::new("java")
+            .args([
+                "-Xmx64m",
+                "-XX:TieredStopAtLevel=1",
+                "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+                "-cp",
+            ])
+            .arg(String::from_utf8(jars).unwrap().trim())
+            .arg(scripts.join("ScramUser.java"))
+            .args([self.kafka.bootstrap(), user, mechanism])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("start java");
+        java.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        let ended = java.wait_with_output().unwrap();
+        assert!(
+            ended.status.success(),
+            "set a SCRAM password: {}",
+            String::from_utf8_lossy(&ended.stderr)
+        );
+    }
+}
+
+impl Drop for SecureKafka {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A new authority, and a key and certificate for `localhost` that it signed: PEM all of them.
+fn certificates() -> (String, String, String) {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    authority.distinguished_name.push(DnType::CommonName, "authority of a test");
+    let authority_certificate = authority.self_signed(&authority_key).unwrap();
+    let issuer = Issuer::new(authority, authority_key);
+    let key = KeyPair::generate().unwrap();
+    let mut broker = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+    broker.distinguished_name.push(DnType::CommonName, "localhost");
+    let certificate = broker.signed_by(&key, &issuer).unwrap();
+    (authority_certificate.pem(), key.serialize_pem(), certificate.pem())
+}
