@@ -1,6 +1,8 @@
 //! The agent's gRPC API as blocking calls, for what tests do behind Terraform's back.
 //! Invariant: every call has a deadline.
 
+mod governance;
+
 use std::future::Future;
 use std::sync::OnceLock;
 

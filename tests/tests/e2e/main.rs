@@ -25,6 +25,7 @@ mod faults_hang;
 mod fire;
 mod fire_spark;
 mod formats;
+mod governance;
 mod in_place;
 mod interrupted;
 mod lifecycle;
