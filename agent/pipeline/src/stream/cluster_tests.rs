@@ -43,7 +43,7 @@ impl Switchable {
 
 #[async_trait]
 impl ConnectionResolver for Switchable {
-    async fn open(&self, _connection: &ConnectionConfig, _run_as: &str) -> Result<ClientProperties, PipelineError> {
+    async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.lock().expect("not poisoned").clone())
     }
 
