@@ -6,12 +6,13 @@ use std::path::Path;
 use std::process::Command;
 
 use e2e::agent::Agent;
-use e2e::config::{self, STREAM};
+use e2e::config::{self, CONNECTION_NAME, STREAM, with};
 use e2e::kafka::kafka;
 use e2e::limits::SHORT_COMMAND;
 use e2e::paths::binary;
 use e2e::spawn::output;
 use e2e::terraform::Workspace;
+use featurestore_proto::v1::SecurableType;
 use serde_json::{Value, json};
 
 use crate::rows::{assert_rows, order_value};
@@ -101,6 +102,38 @@ fn terraform_works_over_tls_for_those_who_may_and_tells_others_why_not() {
     found.destroy().assert_success();
     assert_eq!(found.resource(STREAM), Value::Null);
     assert!(!agent.log().contains(&ada), "a token in the log");
+}
+
+#[test]
+fn a_stream_of_one_who_is_no_admin_takes_what_was_granted_and_nothing_less() {
+    let (stage, _folder) = secured();
+    let (api, workspace) = (stage.agent.api(), &stage.workspace);
+    api.create_kafka_connection(CONNECTION_NAME, kafka().bootstrap()).unwrap();
+    let token = api.create_token("ada").unwrap();
+    let stream = with(&stage.stream(), "/connection_config/uc_connection_name", CONNECTION_NAME);
+    let document = json!({
+        "terraform": {"required_providers": {"featurestore": {"source": "featurestore/featurestore"}}},
+        "provider": {"featurestore": {"ca_file": show(&stage.agent.certificates().authority()), "token": token}},
+        "resource": {"featurestore_stream": {"subject": stream}},
+    });
+    workspace.write(&document);
+    let needed: [(SecurableType, &str, &[&str]); 3] = [
+        (SecurableType::Catalog, "main", &["USE CATALOG"]),
+        (SecurableType::Schema, "main.payments", &["USE SCHEMA", "CREATE TABLE"]),
+        (SecurableType::Connection, CONNECTION_NAME, &["USE CONNECTION"]),
+    ];
+    for (securable, name, privileges) in needed {
+        let run = workspace.apply_now();
+        assert_ne!(run.code, Some(0), "before {privileges:?}");
+        assert!(run.output.contains("Permission Denied"), "{}", run.output);
+        api.grant(securable, name, "ada", privileges).unwrap();
+    }
+    workspace.apply_now().assert_success();
+    workspace.plan().assert_empty();
+    stage.await_active();
+    let records = stage.produce_orders(0, 8);
+    assert_rows(&stage.table(), &records, order_value);
+    assert_eq!(workspace.resource(STREAM)["created_by"], "ada");
 }
 
 #[test]
