@@ -10,11 +10,11 @@ use tonic::Status;
 use super::{Api, block_on};
 
 impl Api {
-    /// Writes a secret.
+    /// Writes a secret, and brings its new revision.
     ///
     /// # Errors
     /// As the agent answers.
-    pub fn put_secret(&self, scope: &str, key: &str, value: &str) -> Result<SecretMetadata, Status> {
+    pub fn write_secret(&self, scope: &str, key: &str, value: &str) -> Result<SecretMetadata, Status> {
         let request = PutSecretRequest {
             scope: scope.to_owned(),
             key: key.to_owned(),
@@ -28,7 +28,7 @@ impl Api {
     ///
     /// # Errors
     /// As the agent answers.
-    pub fn secrets(&self, scope: &str) -> Result<Vec<SecretMetadata>, Status> {
+    pub fn list_secrets(&self, scope: &str) -> Result<Vec<SecretMetadata>, Status> {
         let request = ListSecretsRequest {
             scope: scope.to_owned(),
             ..ListSecretsRequest::default()

@@ -59,7 +59,7 @@ impl Scene {
     }
 
     fn revision(&self) -> String {
-        self.agent.api().secrets("payments").unwrap()[0].revision.clone()
+        self.agent.api().list_secrets("payments").unwrap()[0].revision.clone()
     }
 
     fn connection_grants(&self) -> Vec<(String, Vec<String>)> {
@@ -127,7 +127,7 @@ fn the_governance_example_is_made_planned_empty_and_destroyed() {
     fs::write(&planted, format!("password = {PASSWORD}")).unwrap();
     assert_eq!(files_with_passwords(scene.workspace.folder()), [planted]);
     scene.workspace.destroy().assert_success();
-    assert_eq!(scene.agent.api().secrets("payments").unwrap_err().code(), Code::NotFound);
+    assert_eq!(scene.agent.api().list_secrets("payments").unwrap_err().code(), Code::NotFound);
     assert!(scene.certificates.is_dir(), "a volume's files are not touched");
 }
 
@@ -155,7 +155,7 @@ fn what_others_wrote_and_granted_shows_and_is_taken_back() {
     let theirs = scene
         .agent
         .api()
-        .put_secret("payments", "kafka-password", "theirs")
+        .write_secret("payments", "kafka-password", "theirs")
         .unwrap()
         .revision;
     let granted: [(&str, &[&str]); 2] = [("payments-team", &["USE CONNECTION"]), ("guest", &["MANAGE"])];
@@ -177,12 +177,12 @@ fn what_others_wrote_and_granted_shows_and_is_taken_back() {
     );
 
     // A plan that somebody overtook overwrites nothing.
-    scene.agent.api().put_secret("payments", "kafka-password", "theirs").unwrap();
+    scene.agent.api().write_secret("payments", "kafka-password", "theirs").unwrap();
     let plan = scene.workspace.plan();
     let latest = scene
         .agent
         .api()
-        .put_secret("payments", "kafka-password", "theirs again")
+        .write_secret("payments", "kafka-password", "theirs again")
         .unwrap()
         .revision;
     scene
