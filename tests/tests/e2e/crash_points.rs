@@ -29,6 +29,9 @@ const CARE: [&str; 6] = [
     "--table-history",
     "1s",
 ];
+/// A scope of these tests, and the one secret in it.
+const SCOPE: &str = "walk";
+const SECRET_KEY: &str = "password";
 /// With that history, what is older than this is over.
 const OVER: Duration = Duration::from_millis(1_500);
 /// Longer than any file counts as young.
@@ -80,6 +83,13 @@ impl Walk {
             ..StreamOperations::default()
         };
         let _may_be_cut_off = api.set_operations(STREAM_NAME, flush_often);
+    }
+
+    /// Puts a secret into a scope, which it makes if it is not there.
+    fn keep_a_secret(&mut self) {
+        let api = self.agent.api();
+        let _may_be_cut_off = api.create_secret_scope(SCOPE);
+        let _may_be_cut_off = api.put_secret(SCOPE, SECRET_KEY, "walked by");
     }
 
     fn produce(&mut self) {
@@ -200,6 +210,16 @@ fn after_a_death_at_each_named_point_the_next_life_finishes_what_was_begun() {
     walk.create();
     walk.produce();
     walk.assert_sound();
+
+    walk.die_at(&[StoreBeforeDocument, StoreAfterDocument], Walk::keep_a_secret);
+    walk.agent.start_again();
+    walk.keep_a_secret();
+    // The scope is there once and usable, wherever the lives before ended.
+    assert_eq!(
+        walk.agent.api().create_secret_scope(SCOPE).unwrap_err().code(),
+        tonic::Code::AlreadyExists
+    );
+    walk.agent.api().put_secret(SCOPE, SECRET_KEY, "walked by").unwrap();
 
     walk.die_at(
         &[AppendBeforeFile, AppendAfterFile, AppendBeforeCommit, AppendAfterCommit],
