@@ -128,7 +128,9 @@ impl Settings {
         let local = endpoint
             .as_ref()
             .is_none_or(|endpoint| is_loopback(endpoint.host().unwrap_or_default()));
-        let tls = tls(config, encrypted, &mut problems);
+        // An endpoint that only the apply brings may be either.
+        let tls_fits = encrypted || !config.get("endpoint").is_wholly_known();
+        let tls = tls(config, tls_fits, &mut problems);
         let token_command: Vec<String> = config
             .get("token_command")
             .elements()
@@ -223,9 +225,9 @@ pub(crate) fn invalid(attribute: &str, detail: &str) -> Diagnostic {
 }
 
 /// The files for TLS, which go with an `https` endpoint.
-fn tls(config: &Value, encrypted: bool, problems: &mut Diagnostics) -> TlsFiles {
+fn tls(config: &Value, fits: bool, problems: &mut Diagnostics) -> TlsFiles {
     for name in TLS_ATTRIBUTES.iter().filter(|name| config.get(name).is_present()) {
-        if !encrypted {
+        if !fits {
             let detail = format!(
                 "The attribute `{name}` is for an `https` endpoint, and this one is plain HTTP. Use an `https` endpoint, or leave it out."
             );
