@@ -150,6 +150,17 @@ pub(crate) struct ServeArguments {
     /// How often new topics and partitions are looked for [default: 30s].
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_DISCOVERY_INTERVAL", value_parser = duration::parse)]
     pub(crate) discovery_interval: Option<Duration>,
+
+    /// Whether audit events go into the table `system.audit.events` of the warehouse; the log has them in any case [default: true].
+    #[arg(
+        long,
+        env = "FEATURESTORE_AGENT_AUDIT_TABLE",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub(crate) audit_table: Option<bool>,
 }
 
 /// How logs are written.

@@ -44,6 +44,7 @@ struct File {
     /// Issuers of JSON web tokens.
     #[serde(default)]
     oidc: Vec<IssuerInFile>,
+    audit_table: Option<bool>,
     /// Groups with their members.
     #[serde(default)]
     groups: BTreeMap<String, BTreeSet<String>>,
@@ -68,6 +69,8 @@ pub(crate) struct Config {
     pub(crate) table_compact_files: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) discovery_interval: Option<Duration>,
+    /// Whether audit events go into a table beside the log.
+    pub(crate) audit_table: bool,
     /// Groups with their members.
     pub(crate) groups: BTreeMap<String, BTreeSet<String>>,
 }
@@ -112,6 +115,7 @@ impl Config {
             table_checkpoint_commits: arguments.table_checkpoint_commits.or(file.table_checkpoint_commits),
             table_compact_files: arguments.table_compact_files.or(file.table_compact_files),
             discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
+            audit_table: arguments.audit_table.or(file.audit_table).unwrap_or(true),
             groups: file.groups,
         })
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use agent_control::audit::ship::{Pace, Shipper, SystemTables};
 use agent_control::connections::{ConnectionChanges, GovernedResolver, StoreResolver};
 use agent_control::governance::GrantAuthorizer;
 use agent_control::governance::authentication::oidc::Oidc;
@@ -116,6 +117,8 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         backoff: Backoff::default(),
     };
     let reconciler = Reconciler::start(store.clone(), engine.clone(), settings);
+    let audit_tables = config.audit_table.then(|| engine.clone() as Arc<dyn SystemTables>);
+    let shipper = Shipper::start(store.clone(), audit_tables, Pace::default());
     let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
     let services = Services::new(ServicesSettings {
         store,
@@ -143,7 +146,8 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         watching.abort();
     }
     let down = async {
-        let in_order = reconciler.shut_down().await;
+        // No call is on any more: these are the last events.
+        let (in_order, ()) = tokio::join!(reconciler.shut_down(), shipper.shut_down());
         sqlite.close().await;
         in_order
     };

@@ -22,6 +22,9 @@ use crate::wait::wait_until;
 /// What the agent prints, once, when it listens.
 const READY: &str = "ready: listening on ";
 
+/// Off unless a test says otherwise: points of failure and full disks are for the tables that a test knows of.
+const AUDIT_TABLE: &str = "--audit-table";
+
 /// One agent.
 pub struct Agent {
     folder: PathBuf,
@@ -258,6 +261,7 @@ fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>
         .arg("--warehouse")
         .arg(folder.join("warehouse"))
         .args(Certificates::of(folder).map_or_else(|| vec![PathBuf::from("--insecure-local")], |certificates| certificates.flags()))
+        .args((!flags.iter().any(|flag| flag.starts_with(AUDIT_TABLE))).then(|| format!("{AUDIT_TABLE}=false")))
         .args(flags)
         .env("FEATURESTORE_AGENT_MASTER_KEY_FILE", folder.join("master.key"))
         .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))

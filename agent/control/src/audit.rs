@@ -4,6 +4,9 @@
 //! notes what was asked for, and the first change that the call makes in the store takes the event into its own transaction. What
 //! changes nothing is written when it ends. The invariant: a change and its event are there together or not at all.
 
+pub mod ship;
+mod table;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};

@@ -85,6 +85,19 @@ pub(crate) const PAGE_BYTES_MAX: usize = 2 << 20;
 /// because a change without its event would be lost to the audit.
 pub(crate) const AUDIT_EVENTS_MAX: i64 = 1_000_000;
 
+/// Between two looks for audit events that wait: soon enough for whoever looks into the table, and one file for all calls of a
+/// Terraform command.
+pub(crate) const AUDIT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Audit events of one commit: a few megabytes.
+pub(crate) const AUDIT_BATCH_EVENTS: usize = 10_000;
+
+/// Longest wait after audit events could not be carried: each attempt is a line in the log.
+pub(crate) const AUDIT_RETRY_WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// Longest wait, at a shutdown, for the last audit events to get into their table. Below that of the binary for everything.
+pub(crate) const AUDIT_STOP_WAIT: Duration = Duration::from_secs(10);
+
 /// Names that a filtered list passes over before it gives up: reading on without end would let one list of a caller who sees
 /// nothing cost as much as it likes.
 pub(crate) const LIST_PASSED_OVER_MAX: usize = 100_000;

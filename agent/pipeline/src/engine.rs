@@ -16,7 +16,7 @@ use crate::kafka::attempt;
 use crate::kafka::pool::ClientPool;
 use crate::limits;
 use crate::stream::RunningStream;
-use crate::table::{SchemaVersion, TableCareSettings, TableError, TableState, Warehouse};
+use crate::table::{SchemaVersion, SystemTable, SystemTableHandle, TableCareSettings, TableError, TableState, Warehouse};
 
 /// A stream as the store declares it, with everything its pipeline needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +122,12 @@ impl Engine {
     /// Must be called inside a Tokio runtime.
     pub fn start(&self, definition: StreamDefinition) -> RunningStream {
         RunningStream::spawn(self.shared.clone(), definition)
+    }
+
+    /// Opens a table of the agent's own for the rows of one source, and makes it where there is none.
+    pub async fn system_table(&self, table: SystemTable, source: &str) -> Result<SystemTableHandle, TableError> {
+        let care = self.shared.settings.table_care.clone();
+        SystemTableHandle::open(&self.shared.warehouse, care, table, source).await
     }
 
     /// Reads the table of a stream that may not be running.

@@ -94,6 +94,17 @@ three_part_name!(
     "main.payments.certificates"
 );
 
+impl TableName {
+    /// A table of the agent's own: in the catalog that nobody else's name is taken in.
+    pub fn system(schema: &'static str, table: &'static str) -> Self {
+        Self {
+            text: format!("{SYSTEM_CATALOG}.{schema}.{table}"),
+            first_dot: SYSTEM_CATALOG.len(),
+            second_dot: SYSTEM_CATALOG.len() + 1 + schema.len(),
+        }
+    }
+}
+
 macro_rules! one_part_name {
     ($(#[$doc:meta])* $name:ident, $also:expr, $bytes_max:expr, $remedy:literal) => {
         $(#[$doc])*
@@ -263,6 +274,19 @@ fn refuse_system(catalog: &str) -> Result<(), NameError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_of_the_agents_own_has_a_name_that_nobody_else_can_write() {
+        let name = TableName::system("audit", "events");
+        assert_eq!((name.catalog(), name.schema(), name.object()), ("system", "audit", "events"));
+        assert_eq!(name.as_str(), "system.audit.events");
+        assert!(
+            TableName::parse(name.as_str())
+                .unwrap_err()
+                .to_string()
+                .contains("belongs to the agent")
+        );
+    }
 
     #[test]
     fn a_refused_name_says_what_is_wrong_with_it() {

@@ -8,6 +8,7 @@
     reason = "the panic is the test's failure"
 )]
 
+mod audit;
 mod bad_input;
 mod bench;
 mod bounds;

@@ -12,11 +12,12 @@ use stream_pipeline::engine::{Engine, StreamDefinition};
 use stream_pipeline::error::PipelineError;
 use stream_pipeline::status::PipelineStatus;
 use stream_pipeline::stream::RunningStream;
-use stream_pipeline::table::{TableError, TableState};
+use stream_pipeline::table::{SystemTable, SystemTableHandle, SystemValues, TableError, TableState};
 use stream_spec::name::TableName;
 use tokio::sync::{OnceCell, watch};
 
 use super::engine::{PipelineEngine, RunningPipeline};
+use crate::audit::ship::{OpenSystemTable, SystemTables};
 use crate::store::{Store, StoreError};
 
 /// The engine that this agent runs streams with.
@@ -100,6 +101,29 @@ impl PipelineEngine for LocalEngine {
 
     fn location(&self, table: &TableName) -> String {
         self.engine.location(table)
+    }
+}
+
+/// A warehouse with nothing but the agent's own tables is not remembered: what was given by mistake can be given up again.
+#[async_trait]
+impl SystemTables for LocalEngine {
+    async fn open(&self, table: SystemTable, source: &str) -> Result<Box<dyn OpenSystemTable>, TableError> {
+        Ok(Box::new(self.engine.system_table(table, source).await?))
+    }
+}
+
+#[async_trait]
+impl OpenSystemTable for SystemTableHandle {
+    fn last_number(&self) -> i64 {
+        Self::last_number(self)
+    }
+
+    async fn append(&self, columns: Vec<SystemValues>, last_number: i64) -> Result<(), TableError> {
+        Self::append(self, columns, last_number).await
+    }
+
+    async fn close(self: Box<Self>) {
+        Self::close(*self).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! What every store must do. An implementation calls `run_all` with a way to open it anew on what was written before.
 
+mod audit;
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,6 +35,7 @@ pub(crate) async fn run_all<S: Store>(open: impl AsyncFn() -> S, close: impl Asy
     a_connection_and_its_literal_secrets_are_written_together(&store).await;
     tokens::are_bounded_and_expire(&store).await;
     what_is_used_stays_unless_forced(&store).await;
+    audit::events_wait_in_order_in_an_outbox_with_an_id(&store).await;
     let before = everything(&store).await;
     close(store).await;
     let store = open().await;
@@ -52,7 +54,8 @@ async fn everything<S: Store>(store: &S) -> String {
     let (uids, warehouse) = (store.stream_uids().await.unwrap(), store.warehouse_id().await.unwrap());
     let secrets = store.list_secrets(&ScopeId::Connection("c1".into()), None, 100).await.unwrap();
     let tokens = store.list_tokens(None, None, 1_000).await.unwrap();
-    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?} {tokens:#?} {secrets:?}")
+    let (outbox, events) = (store.audit_outbox().await.unwrap(), store.audit_events(0, 100).await.unwrap());
+    format!("{uids:?} {warehouse:?} {streams:#?} {connections:#?} {tokens:#?} {secrets:?} {outbox:?} {events:?}")
 }
 
 async fn documents_are_kept_by_kind_and_name<S: Store>(store: &S) {

@@ -8,7 +8,7 @@ use stream_spec::name::{ConnectionName, SecretKey, StreamName, TableName};
 use super::effects::{Effects, MadeToFail};
 use crate::audit::AuditEvent;
 use crate::governance::secrets::ScopeId;
-use crate::store::audit::{AuditStore, StoredAuditEvent};
+use crate::store::audit::{AuditOutbox, AuditStore, StoredAuditEvent};
 use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use crate::store::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
@@ -81,6 +81,12 @@ impl UserStore for FaultyStore {
 impl AuditStore for FaultyStore {
     async fn append_audit_event(&self, event: &AuditEvent) -> Result<bool, StoreError> {
         self.inner.append_audit_event(event).await
+    }
+    async fn audit_outbox(&self) -> Result<AuditOutbox, StoreError> {
+        self.inner.audit_outbox().await
+    }
+    async fn renew_audit_outbox(&self) -> Result<(), StoreError> {
+        self.inner.renew_audit_outbox().await
     }
     async fn audit_events(&self, after: i64, limit: usize) -> Result<Vec<StoredAuditEvent>, StoreError> {
         self.inner.audit_events(after, limit).await

@@ -46,6 +46,7 @@ mod state;
 mod statistics;
 mod store;
 mod switch;
+mod system;
 mod trash;
 mod warehouse;
 mod warehouse_lock;
@@ -56,6 +57,7 @@ mod write;
 pub use handle::TableHandle;
 pub use losses::{Loss, LossCause};
 pub use schema_starts::SchemaStart;
+pub use system::{SystemTable, SystemTableHandle, SystemValues};
 pub use warehouse::Warehouse;
 
 /// What goes into version 0: protocol, metadata, start positions; no rows.

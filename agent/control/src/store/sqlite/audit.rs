@@ -1,12 +1,12 @@
 //! Statements on audit events. Each function is the work of one transaction or a part of it.
 
 use async_trait::async_trait;
-use rusqlite::{Transaction, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{SqliteStore, WorkError};
+use super::{SqliteStore, WorkError, facts};
 use crate::audit::AuditEvent;
 use crate::limits::AUDIT_EVENTS_MAX;
-use crate::store::audit::{AuditStore, StoredAuditEvent};
+use crate::store::audit::{AuditOutbox, AuditStore, StoredAuditEvent};
 use crate::store::{StoreError, payload};
 
 const WHAT: &str = "audit event";
@@ -50,12 +50,36 @@ fn list(transaction: &Transaction<'_>, after: i64, limit: usize) -> Result<Vec<S
     Ok(events)
 }
 
+fn outbox(transaction: &Transaction<'_>) -> Result<AuditOutbox, WorkError> {
+    let id = facts::audit_outbox(transaction, &new_outbox_id())?;
+    let last_sequence = transaction
+        .query_row("SELECT seq FROM sqlite_sequence WHERE name = 'audit_events'", [], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0);
+    Ok(AuditOutbox { id, last_sequence })
+}
+
+fn new_outbox_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
 #[async_trait]
 impl AuditStore for SqliteStore {
     async fn append_audit_event(&self, event: &AuditEvent) -> Result<bool, StoreError> {
         let event = event.clone();
         self.run("write an audit event", move |transaction| append(transaction, &event))
             .await
+    }
+
+    async fn audit_outbox(&self) -> Result<AuditOutbox, StoreError> {
+        self.run("read which outbox of audit events this is", outbox).await
+    }
+
+    async fn renew_audit_outbox(&self) -> Result<(), StoreError> {
+        self.run("renew the outbox of audit events", |transaction| {
+            facts::renew_audit_outbox(transaction, &new_outbox_id())
+        })
+        .await
     }
 
     async fn audit_events(&self, after: i64, limit: usize) -> Result<Vec<StoredAuditEvent>, StoreError> {

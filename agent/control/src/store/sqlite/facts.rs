@@ -7,6 +7,9 @@ use super::WorkError;
 /// Id of the warehouse.
 const WAREHOUSE_ID: &str = "warehouse_id";
 
+/// Id of the outbox of audit events.
+const AUDIT_OUTBOX: &str = "audit_outbox";
+
 pub(super) fn warehouse_id(transaction: &Transaction<'_>) -> Result<Option<String>, WorkError> {
     let found = transaction
         .query_row("SELECT value FROM facts WHERE name = ?1", [WAREHOUSE_ID], |row| row.get(0))
@@ -18,6 +21,23 @@ pub(super) fn remember_warehouse(transaction: &Transaction<'_>, id: &str) -> Res
     transaction.execute(
         "INSERT INTO facts (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
         [WAREHOUSE_ID, id],
+    )?;
+    Ok(())
+}
+
+/// The id of the outbox: `new_id` where it has none yet.
+pub(super) fn audit_outbox(transaction: &Transaction<'_>, new_id: &str) -> Result<String, WorkError> {
+    transaction.execute(
+        "INSERT INTO facts (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
+        [AUDIT_OUTBOX, new_id],
+    )?;
+    Ok(transaction.query_row("SELECT value FROM facts WHERE name = ?1", [AUDIT_OUTBOX], |row| row.get(0))?)
+}
+
+pub(super) fn renew_audit_outbox(transaction: &Transaction<'_>, new_id: &str) -> Result<(), WorkError> {
+    transaction.execute(
+        "INSERT INTO facts (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        [AUDIT_OUTBOX, new_id],
     )?;
     Ok(())
 }
