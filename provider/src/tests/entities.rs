@@ -270,13 +270,11 @@ async fn another_life_of_a_name_is_not_ours() {
             "ours is gone: {}",
             outcome.words()
         );
-        let world = bench.agent.world();
-        assert_eq!(
-            world.governance.credentials.len() + world.governance.volumes.len(),
-            1,
-            "theirs is not"
-        );
-        drop(world);
+        let left = {
+            let world = bench.agent.world();
+            world.governance.credentials.len() + world.governance.volumes.len()
+        };
+        assert_eq!(left, 1, "theirs is not");
         assert!(bench.refresh(&stored).await.is_none());
     }
 }

@@ -126,7 +126,7 @@ mod tests {
         check(&scram, None, "connection `c`: it has no password");
         check(
             &scram,
-            Some("hunter\02"),
+            Some("hunter\u{0}2"),
             "connection `c`: its password is empty, or holds a NUL character; put another one",
         );
     }

@@ -248,7 +248,9 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
         serve(Call::TestConnection, &context, async {
             let target = match requests::required("target", message.target)? {
                 Target::Name(name) => ConnectionToTest::Stored(requests::connection_name(&name)?),
-                Target::Connection(connection) => ConnectionToTest::Declared(declared(connection).map_err(ServiceError::Invalid)?),
+                Target::Connection(connection) => {
+                    ConnectionToTest::Declared(Box::new(declared(connection).map_err(ServiceError::Invalid)?))
+                }
             };
             let steps = self.0.test(&context, target).await?.into_iter().map(|step| v1::TestStep {
                 name: step.name.to_owned(),

@@ -4,6 +4,9 @@ use serde_json::{Value as Json, json};
 
 use crate::tests::bench::Bench;
 
+/// An attribute, the call that changes it, and its new value.
+type Change = (&'static str, &'static str, fn() -> Json);
+
 /// One type of resource, and the names of its calls.
 pub(super) struct Kind {
     pub(super) type_name: &'static str,
@@ -14,7 +17,7 @@ pub(super) struct Kind {
     pub(super) read: &'static str,
     pub(super) delete: &'static str,
     /// A change in place and its call, if there is any.
-    pub(super) update: Option<(&'static str, &'static str, fn() -> Json)>,
+    pub(super) update: Option<Change>,
 }
 
 pub(crate) fn credential() -> Json {

@@ -18,7 +18,7 @@ pub enum ConnectionToTest {
     /// A stored connection.
     Stored(ConnectionName),
     /// One that is declared, with the secrets that came with it.
-    Declared(DeclaredConnection),
+    Declared(Box<DeclaredConnection>),
 }
 
 impl ConnectionService {
