@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::governance::calls::Call;
 use crate::governance::{Action, RequestContext, Securable};
+use crate::limits::AUDIT_NAME_BYTES_MAX;
 
 /// Outcome of a call that did what it was asked for.
 pub const OK: &str = "ok";
@@ -96,7 +97,7 @@ fn with_current<T>(change: impl FnOnce(&mut Current) -> T) -> Option<T> {
 pub(crate) fn called_by(context: &RequestContext) {
     with_current(|current| {
         current.event.principal = context.principal.name().to_owned();
-        current.event.request_id.clone_from(&context.request_id);
+        current.event.request_id = cut(context.request_id.clone());
     });
 }
 
@@ -106,9 +107,15 @@ pub(crate) fn asked(action: Action, securable: &Securable<'_>) {
         if current.event.action.is_empty() {
             current.event.action = action.verb().to_owned();
             current.event.securable_type = securable.kind().noun().to_owned();
-            current.event.securable_name = securable.name();
+            current.event.securable_name = cut(securable.name());
         }
     });
+}
+
+/// What a caller wrote, of a length that the outbox bears: one call must not fill it.
+fn cut(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(AUDIT_NAME_BYTES_MAX));
+    text
 }
 
 /// Notes what came of the call.
@@ -130,4 +137,33 @@ pub(crate) fn pending() -> Option<AuditEvent> {
 /// The event is in the store.
 pub(crate) fn written() {
     with_current(|current| current.written = true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::governance::Principal;
+
+    #[tokio::test]
+    async fn what_a_caller_writes_is_cut_before_it_is_remembered() {
+        let long = "ä".repeat(1 << 20);
+        let check = async |written: &str, expected: &str| {
+            let context = RequestContext {
+                principal: Principal::local_admin(),
+                request_id: written.to_owned(),
+            };
+            let audited = Audited::begin(Call::CreateToken, String::new());
+            let work = async {
+                called_by(&context);
+                asked(Action::Create, &Securable::Tokens(written));
+            };
+            audited.scope(work).await;
+            let (event, _) = audited.end(OK);
+            assert_eq!((event.securable_name.as_str(), event.request_id.as_str()), (expected, expected));
+        };
+        check("ada", "ada").await;
+        check(&long, &"ä".repeat(AUDIT_NAME_BYTES_MAX / 2)).await;
+        let uneven = format!("x{long}");
+        check(&uneven, &format!("x{}", "ä".repeat(AUDIT_NAME_BYTES_MAX / 2 - 1))).await;
+    }
 }

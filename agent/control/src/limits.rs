@@ -98,6 +98,10 @@ pub(crate) const AUDIT_RETRY_WAIT_MAX: Duration = Duration::from_secs(60);
 /// Longest wait, at a shutdown, for the last audit events to get into their table. Below that of the binary for everything.
 pub(crate) const AUDIT_STOP_WAIT: Duration = Duration::from_secs(10);
 
+/// Longest name of something in an audit event, in bytes: a name of three parts of 255 bytes with its kind, rounded up. What is
+/// longer names nothing that there is, and is cut.
+pub(crate) const AUDIT_NAME_BYTES_MAX: usize = 1_024;
+
 /// Names that a filtered list passes over before it gives up: reading on without end would let one list of a caller who sees
 /// nothing cost as much as it likes.
 pub(crate) const LIST_PASSED_OVER_MAX: usize = 100_000;

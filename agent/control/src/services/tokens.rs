@@ -37,10 +37,11 @@ impl TokenService {
         } else {
             principal
         };
-        let securable = Securable::Tokens(principal);
-        self.services.authorizer.authorize(context, Action::Create, securable).await?;
+        // First of all: what is no name must not come into the audit as one, whoever asks.
         check_name(principal)
             .map_err(|problem| ServiceError::invalid("principal", principal, problem, "use a name such as `ada@example.com`"))?;
+        let securable = Securable::Tokens(principal);
+        self.services.authorizer.authorize(context, Action::Create, securable).await?;
         let lifetime = lifetime.unwrap_or(TOKEN_LIFETIME_DEFAULT);
         if lifetime.is_zero() || lifetime > TOKEN_LIFETIME_MAX {
             let longest = TOKEN_LIFETIME_MAX.as_secs();

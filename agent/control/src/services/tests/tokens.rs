@@ -95,6 +95,7 @@ async fn one_makes_sees_and_revokes_ones_own_tokens_and_an_admin_all() {
         (code(agent.revoke(&ada, "nobody").await), Code::PermissionDenied),
         (code(agent.revoke(&admin, "nobody").await), Code::NotFound),
         (code(agent.make(&admin, " bob", None).await), Code::InvalidArgument),
+        (code(agent.make(&ada, " bob", None).await), Code::InvalidArgument),
         (code(agent.make(&admin, "bob", Some(0)).await), Code::InvalidArgument),
         (code(agent.make(&admin, "bob", Some(-1)).await), Code::InvalidArgument),
         (code(agent.make(&admin, "bob", Some(10_000 * 86_400)).await), Code::InvalidArgument),
