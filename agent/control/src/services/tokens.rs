@@ -99,8 +99,12 @@ impl TokenService {
     /// Makes a token worthless, from the next call on.
     pub async fn revoke(&self, context: &RequestContext, id: &str) -> Result<(), ServiceError> {
         let found = self.services.store.token(id).await?;
-        // One that is not there is nobody's: who may not revoke others' tokens does not learn which there are.
-        let of = found.as_ref().map(|token| token.principal.as_str()).unwrap_or_default();
+        // Who may not revoke others' tokens learns neither which there are nor whose: both are nobody's to them.
+        let caller = &context.principal;
+        let visible = found
+            .as_ref()
+            .filter(|token| caller.is_admin() || token.principal == caller.name());
+        let of = visible.map(|token| token.principal.as_str()).unwrap_or_default();
         self.services
             .authorizer
             .authorize(context, Action::Delete, Securable::Tokens(of))

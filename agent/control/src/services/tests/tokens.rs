@@ -88,6 +88,8 @@ async fn one_makes_sees_and_revokes_ones_own_tokens_and_an_admin_all() {
     let bob_id = agent.make(&admin, "bob", None).await.unwrap().token.unwrap().id;
     assert_eq!(agent.ids(&admin).await.len(), 4);
     assert_eq!(agent.ids(&ada).await, [ada_id.clone(), own.id.clone()]);
+    let denied = async |id: &str| agent.revoke(&ada, id).await.unwrap_err().message().to_owned();
+    assert_eq!(denied(&bob_id).await, denied("nobody").await, "whether there is one, and whose");
     let cases = [
         (code(agent.make(&ada, "bob", None).await), Code::PermissionDenied),
         (code(agent.make(&ada, "admin", None).await), Code::PermissionDenied),
