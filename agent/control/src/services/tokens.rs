@@ -101,9 +101,7 @@ impl TokenService {
         let found = self.services.store.token(id).await?;
         // Who may not revoke others' tokens learns neither which there are nor whose: both are nobody's to them.
         let caller = &context.principal;
-        let visible = found
-            .as_ref()
-            .filter(|token| caller.is_admin() || token.principal == caller.name());
+        let visible = found.as_ref().filter(|token| caller.is_admin() || token.principal == caller.name());
         let of = visible.map(|token| token.principal.as_str()).unwrap_or_default();
         self.services
             .authorizer
