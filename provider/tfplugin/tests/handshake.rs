@@ -131,7 +131,8 @@ impl Started {
                 Ok::<_, std::io::Error>(TokioIo::new(stream))
             }
         });
-        Ok(Endpoint::from_static("https://localhost").connect_with_connector(connect).await?)
+        // The connector does TLS itself; with `https` tonic would ask for its own.
+        Ok(Endpoint::from_static("http://localhost").connect_with_connector(connect).await?)
     }
 
     fn signal(&self, name: &str) {
