@@ -194,9 +194,12 @@ async fn rotate_in(config: &Config, arguments: &RotateArguments) -> anyhow::Resu
         true => vault.rotate_data_keys().await,
         false => vault.rotate_master_key().await,
     };
+    // A database that others copy must not bring back what is sealed under the former key.
+    let compacted = sqlite.compact().await;
     sqlite.close().await;
     let rotated = rotated.context("the rotation was interrupted; run it again to finish it")?;
     refuse_half_a_rotation(&rotated)?;
+    compacted.context("every scope is sealed under the new key, but what was under the former one may still be in the database's file; run the rotation again")?;
     announce(&format!(
         "sealed {} scopes under the master key {}; {} were already",
         rotated.sealed,

@@ -8,6 +8,7 @@ mod audit;
 mod connections;
 mod documents;
 mod facts;
+mod file;
 mod grants;
 mod migrations;
 mod scope_keys;
@@ -79,6 +80,22 @@ impl SqliteStore {
         if self.jobs.send(Job::Close(closed)).await.is_ok() {
             drop(when_closed.await);
         }
+    }
+
+    /// Writes the file anew without what was deleted from it, and empties its log: copies of secrets under a former key are gone
+    /// then. Takes the time and the room of one copy of the file.
+    pub async fn compact(&self) -> Result<(), StoreError> {
+        let (answer, when_answered) = oneshot::channel();
+        let job = Job::Run(Box::new(move |connection| {
+            let compacted = file::compact(connection).map_err(|source| StoreError::Database {
+                action: "write the database anew without what was deleted",
+                source: Box::new(source),
+            });
+            // The caller went away; it is done all the same.
+            drop(answer.send(compacted));
+        }));
+        self.jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        when_answered.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Runs `work`, which changes something, between two points of failure, and with it the audit event of the call that is on.
@@ -193,6 +210,7 @@ fn open_connection(path: &Path) -> Result<Connection, StoreError> {
             source: Box::new(source),
         },
     };
+    file::make_private(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(DATABASE_BUSY_WAIT).map_err(failed)?;
@@ -201,6 +219,8 @@ fn open_connection(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     connection.pragma_update(None, "foreign_keys", "ON").map_err(failed)?;
+    // What is deleted is overwritten: a former secret must not lie about in the file.
+    connection.pragma_update(None, "secure_delete", "ON").map_err(failed)?;
     connection.execute_batch("BEGIN EXCLUSIVE; COMMIT").map_err(failed)?;
     let path = PathBuf::from(path);
     migrations::migrate(&mut connection, &path)?;
