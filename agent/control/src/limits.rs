@@ -67,8 +67,23 @@ pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
 /// Connections that are tried at once. Each attempt opens a client with threads of its own and takes half a minute at most.
 pub(crate) const CONNECTION_TESTS_AT_ONCE_MAX: usize = 4;
 
-/// Largest request: two schema texts of a mebibyte each with plenty of room around them.
-pub(crate) const MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
+/// Largest request about a stream: two schema texts of a mebibyte each with plenty of room around them.
+pub(crate) const STREAM_MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
+
+/// Largest request about anything else: the largest secret has an eighth of it, and a statement or a connection less.
+pub(crate) const MESSAGE_BYTES_IN_MAX: usize = 1 << 20;
+
+/// Bytes of a request that count towards no budget: most requests have some kilobytes, and must not be kept out by large ones.
+/// As many calls as one principal may have hold 32 MiB by it.
+pub(crate) const REQUEST_BYTES_FREE: usize = 64 << 10;
+
+/// Bytes that the requests of one principal may hold at once, beyond what is free: two of the largest, or fifteen streams with
+/// two schemas of a mebibyte. A request is held before it is known whether its caller may ask for it.
+pub(crate) const REQUEST_BYTES_PER_PRINCIPAL_MAX: usize = 32 << 20;
+
+/// Bytes that all requests may hold at once, beyond what is free: three principals at their bound, and an agent beside its
+/// pipelines still has room.
+pub(crate) const REQUEST_BYTES_MAX: usize = 96 << 20;
 
 /// Texts of earlier schemas in an answer about one stream, all versions together: hundreds of usual ones. With the texts in
 /// force, two of a mebibyte at most, an answer stays below the 4 MiB that gRPC clients take when nobody tells them more.

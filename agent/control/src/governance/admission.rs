@@ -5,18 +5,25 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::limits::{CALLS_AT_ONCE_MAX, CALLS_BURST_MAX, CALLS_PER_SECOND_MAX, PRINCIPALS_COUNTED_MAX, RETRY_ADVICE};
+use crate::limits::{
+    CALLS_AT_ONCE_MAX, CALLS_BURST_MAX, CALLS_PER_SECOND_MAX, PRINCIPALS_COUNTED_MAX, REQUEST_BYTES_FREE, REQUEST_BYTES_MAX,
+    REQUEST_BYTES_PER_PRINCIPAL_MAX, RETRY_ADVICE,
+};
 
 /// Counts what each principal asks.
 #[derive(Debug, Default)]
 pub struct Admission {
     asked: Mutex<HashMap<String, Asked>>,
+    /// Bytes that requests of all principals hold.
+    bytes: Mutex<usize>,
 }
 
 /// What one principal asked lately.
 #[derive(Debug)]
 struct Asked {
     at_once: usize,
+    /// Bytes that its requests hold.
+    bytes: usize,
     /// Calls that it may make now, of at most a burst.
     left: f64,
     /// When `left` was that.
@@ -35,13 +42,19 @@ pub enum NotAdmitted {
         /// When there is room for the next one.
         retry_after: Duration,
     },
+    /// Too many bytes at once.
+    #[error("requests of this caller hold {} MiB, which is as much as one may have; send fewer large ones at once", REQUEST_BYTES_PER_PRINCIPAL_MAX >> 20)]
+    TooLarge,
+    /// Too many bytes of all callers.
+    #[error("the requests that the agent is answering hold {} MiB, which is as much as it takes; send this one again", REQUEST_BYTES_MAX >> 20)]
+    Full,
 }
 
 impl NotAdmitted {
     /// How long to wait before the next attempt.
     pub fn retry_after(self) -> Duration {
         match self {
-            Self::AtOnce => RETRY_ADVICE,
+            Self::AtOnce | Self::TooLarge | Self::Full => RETRY_ADVICE,
             Self::TooFast { retry_after } => retry_after,
         }
     }
@@ -52,6 +65,32 @@ impl NotAdmitted {
 pub struct Admitted {
     admission: Arc<Admission>,
     principal: String,
+    /// Bytes that it has taken.
+    bytes: Mutex<usize>,
+}
+
+impl Admitted {
+    /// Takes what a request needs that is `length` bytes long by now, if there is room.
+    pub fn hold(&self, length: usize) -> Result<(), NotAdmitted> {
+        let mut held = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let more = length.saturating_sub(REQUEST_BYTES_FREE).saturating_sub(*held);
+        if more == 0 {
+            return Ok(());
+        }
+        let mut asked = self.admission.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.admission.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of) = asked.get_mut(&self.principal) else { return Ok(()) };
+        if of.bytes + more > REQUEST_BYTES_PER_PRINCIPAL_MAX {
+            return Err(NotAdmitted::TooLarge);
+        }
+        if *all + more > REQUEST_BYTES_MAX {
+            return Err(NotAdmitted::Full);
+        }
+        *held += more;
+        *all += more;
+        of.bytes += more;
+        Ok(())
+    }
 }
 
 impl Admission {
@@ -64,6 +103,7 @@ impl Admission {
         }
         let of = asked.entry(principal.to_owned()).or_insert(Asked {
             at_once: 0,
+            bytes: 0,
             left: f64::from(CALLS_BURST_MAX),
             at: now,
         });
@@ -81,6 +121,7 @@ impl Admission {
         Ok(Admitted {
             admission: self.clone(),
             principal: principal.to_owned(),
+            bytes: Mutex::default(),
         })
     }
 }
@@ -94,9 +135,13 @@ impl Asked {
 
 impl Drop for Admitted {
     fn drop(&mut self) {
+        let held = *self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
         let mut asked = self.admission.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.admission.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.saturating_sub(held);
         if let Some(of) = asked.get_mut(&self.principal) {
             of.at_once = of.at_once.saturating_sub(1);
+            of.bytes = of.bytes.saturating_sub(held);
         }
     }
 }
@@ -129,6 +174,33 @@ mod tests {
         let later = now + Duration::from_secs(3600);
         let count = (0..2 * CALLS_BURST_MAX).filter(|_| admission.admit("ada", later).is_ok()).count();
         assert_eq!(u32::try_from(count), Ok(CALLS_BURST_MAX), "never more than a burst");
+    }
+
+    #[test]
+    fn large_requests_are_held_to_a_budget_and_small_ones_are_not() {
+        let (admission, now) = (Arc::new(Admission::default()), Instant::now());
+        let admit = |name: &str| admission.admit(name, now).unwrap();
+        let whole = REQUEST_BYTES_PER_PRINCIPAL_MAX + REQUEST_BYTES_FREE;
+        let large = admit("p0");
+        assert_eq!(large.hold(whole), Ok(()));
+        assert_eq!(large.hold(whole), Ok(()), "what is held is not taken twice");
+        assert_eq!(large.hold(whole + 1), Err(NotAdmitted::TooLarge));
+        let next = admit("p0");
+        assert_eq!(next.hold(REQUEST_BYTES_FREE), Ok(()), "small ones go on");
+        assert_eq!(next.hold(REQUEST_BYTES_FREE + 1), Err(NotAdmitted::TooLarge));
+        let others: Vec<_> = (1..REQUEST_BYTES_MAX / REQUEST_BYTES_PER_PRINCIPAL_MAX)
+            .map(|number| admit(&format!("p{number}")))
+            .collect();
+        for other in &others {
+            assert_eq!(other.hold(whole), Ok(()));
+        }
+        let late = admit("late");
+        assert_eq!(late.hold(REQUEST_BYTES_FREE), Ok(()));
+        assert_eq!(late.hold(REQUEST_BYTES_FREE + 1), Err(NotAdmitted::Full));
+        drop(large);
+        assert_eq!((late.hold(whole), next.hold(1)), (Ok(()), Ok(())));
+        drop((late, next, others));
+        assert_eq!(*admission.bytes.lock().unwrap(), 0);
     }
 
     #[test]

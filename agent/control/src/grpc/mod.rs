@@ -3,6 +3,7 @@
 mod agent;
 mod answers;
 mod audited;
+mod body;
 mod connections;
 mod credentials;
 mod grants;
@@ -24,7 +25,7 @@ use uuid::Uuid;
 use crate::audit;
 use crate::governance::calls::Call;
 use crate::governance::{Principal, RequestContext};
-use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHARS_MAX};
+use crate::limits::{MESSAGE_BYTES_IN_MAX, MESSAGE_BYTES_OUT_MAX, REQUEST_ID_CHARS_MAX, STREAM_MESSAGE_BYTES_IN_MAX};
 use crate::services::Services;
 use crate::services::agent::AgentService;
 use crate::services::connections::ConnectionService;
@@ -35,6 +36,8 @@ use crate::services::streams::StreamService;
 use crate::services::tokens::TokenService;
 use crate::services::volumes::VolumeService;
 
+pub(crate) use status::{advised, put_off};
+
 /// The header in which a caller may name its request.
 const REQUEST_ID_HEADER: &str = "x-request-id";
 
@@ -42,8 +45,11 @@ const REQUEST_ID_HEADER: &str = "x-request-id";
 pub(crate) fn routes(services: &Arc<Services>) -> Router {
     macro_rules! served {
         ($server:ident :: $type:ident, $service:expr) => {
+            served!($server::$type, $service, MESSAGE_BYTES_IN_MAX)
+        };
+        ($server:ident :: $type:ident, $service:expr, $bytes_in:expr) => {
             v1::$server::$type::new($service)
-                .max_decoding_message_size(MESSAGE_BYTES_IN_MAX)
+                .max_decoding_message_size($bytes_in)
                 .max_encoding_message_size(MESSAGE_BYTES_OUT_MAX)
         };
     }
@@ -55,16 +61,20 @@ pub(crate) fn routes(services: &Arc<Services>) -> Router {
     let agent = agent::AgentOverGrpc(AgentService::new(services.clone()));
     let tokens = tokens::TokensOverGrpc(TokenService::new(services.clone()));
     let grants = grants::GrantsOverGrpc(GrantService::new(services.clone()));
-    Routes::new(served!(stream_service_server::StreamServiceServer, streams))
-        .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
-        .add_service(served!(agent_service_server::AgentServiceServer, agent))
-        .add_service(served!(credential_service_server::CredentialServiceServer, credentials))
-        .add_service(served!(secret_service_server::SecretServiceServer, secrets))
-        .add_service(served!(volume_service_server::VolumeServiceServer, volumes))
-        .add_service(served!(grant_service_server::GrantServiceServer, grants))
-        .add_service(served!(token_service_server::TokenServiceServer, tokens))
-        .into_axum_router()
-        .layer(middleware::from_fn_with_state(services.clone(), audited::every_call))
+    Routes::new(served!(
+        stream_service_server::StreamServiceServer,
+        streams,
+        STREAM_MESSAGE_BYTES_IN_MAX
+    ))
+    .add_service(served!(connection_service_server::ConnectionServiceServer, connections))
+    .add_service(served!(agent_service_server::AgentServiceServer, agent))
+    .add_service(served!(credential_service_server::CredentialServiceServer, credentials))
+    .add_service(served!(secret_service_server::SecretServiceServer, secrets))
+    .add_service(served!(volume_service_server::VolumeServiceServer, volumes))
+    .add_service(served!(grant_service_server::GrantServiceServer, grants))
+    .add_service(served!(token_service_server::TokenServiceServer, tokens))
+    .into_axum_router()
+    .layer(middleware::from_fn_with_state(services.clone(), audited::every_call))
 }
 
 /// Who calls, as the door found out (`http/door.rs`). A request that came by no door is nobody's.

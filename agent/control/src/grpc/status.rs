@@ -1,11 +1,14 @@
 //! A service's error as a gRPC status with details. The message is for people, the details are for machines.
 
+use std::time::Duration;
+
 use featurestore_proto::convert::{status_with_detail, verdict_from_spec, violation_from_spec};
 use featurestore_proto::v1;
 use stream_spec::verdict::Verdict;
 use stream_spec::violation::Violation;
 use tonic::{Code, Status};
 
+use crate::governance::admission::NotAdmitted;
 use crate::limits::RETRY_ADVICE;
 use crate::services::error::ServiceError;
 use crate::store::StoreError;
@@ -53,11 +56,21 @@ pub(super) fn of(error: &ServiceError) -> Status {
 
 /// A refusal that may be none a little later.
 fn unavailable(message: String) -> Status {
+    advised(Code::Unavailable, message, RETRY_ADVICE)
+}
+
+/// A status with the advice to come again after a while.
+pub(crate) fn advised(code: Code, message: String, retry_after: Duration) -> Status {
     let detail = v1::ErrorDetail {
-        retry_after: prost_types::Duration::try_from(RETRY_ADVICE).ok(),
+        retry_after: prost_types::Duration::try_from(retry_after).ok(),
         ..Default::default()
     };
-    status_with_detail(Code::Unavailable, message, &detail)
+    status_with_detail(code, message, &detail)
+}
+
+/// What a caller is told that asks too much.
+pub(crate) fn put_off(error: NotAdmitted) -> Status {
+    advised(Code::ResourceExhausted, error.to_string(), error.retry_after())
 }
 
 /// What the audit says of a call: the code that it was answered with.

@@ -5,21 +5,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use featurestore_proto::convert::status_with_detail;
-use featurestore_proto::v1;
 use http_body::{Frame, SizeHint};
 use tonic::{Code, Status};
 
 use super::serve::Peer;
 use crate::governance::admission::{Admission, Admitted};
 use crate::governance::authentication::{AuthenticationError, Authenticator, Shown};
+use crate::grpc::{advised, put_off};
 use crate::limits::{CALL_TIME_MAX, RETRY_ADVICE};
 
 /// What is asked at the door.
@@ -55,14 +54,15 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
     };
     peer.known.store(true, Ordering::Relaxed);
     let admitted = match door.admission.admit(principal.name(), Instant::now()) {
-        Ok(admitted) => admitted,
+        Ok(admitted) => Arc::new(admitted),
         Err(error) => {
             tracing::debug!(principal = principal.name(), %error, "put a call off");
-            let status = advised(Code::ResourceExhausted, error.to_string(), error.retry_after());
-            return answer(is_grpc, status);
+            return answer(is_grpc, put_off(error));
         }
     };
     request.extensions_mut().insert(principal);
+    // What goes on after its caller left is counted, too.
+    request.extensions_mut().insert(admitted.clone());
     match tokio::time::timeout(CALL_TIME_MAX, next.run(request)).await {
         Ok(response) => response.map(|body| Body::new(Counted { body, _admitted: admitted })),
         Err(_) => answer(
@@ -75,7 +75,7 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
 /// An answer that counts as under way until it is sent.
 struct Counted {
     body: Body,
-    _admitted: Admitted,
+    _admitted: Arc<Admitted>,
 }
 
 impl HttpBody for Counted {
@@ -111,14 +111,6 @@ fn refusal(error: &AuthenticationError) -> Status {
     }
     tracing::warn!(%error, "refused a call whose caller is not known");
     Status::unauthenticated(error.to_string())
-}
-
-fn advised(code: Code, message: String, retry_after: Duration) -> Status {
-    let detail = v1::ErrorDetail {
-        retry_after: prost_types::Duration::try_from(retry_after).ok(),
-        ..Default::default()
-    };
-    status_with_detail(code, message, &detail)
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {

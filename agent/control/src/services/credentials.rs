@@ -103,7 +103,7 @@ impl CredentialService {
             })
         })
         .await?;
-        self.announce(&UsedThing::Credential(name)).await?;
+        self.services.announce(&UsedThing::Credential(name)).await;
         Ok(changed)
     }
 
@@ -118,18 +118,12 @@ impl CredentialService {
         match self.services.store.delete_if_unused(&what, uid, even_if_used).await? {
             DeletedIfUnused::Deleted => {
                 tracing::info!(credential = %name, by = context.principal.name(), "deleted service credential");
-                self.announce(&what).await
+                self.services.announce(&what).await;
+                Ok(())
             }
             DeletedIfUnused::Missing => Err(governed::not_found::<CredentialRecord>(name.as_str())),
             DeletedIfUnused::InUse(users) => Err(governed::in_use("name", name.as_str(), "the credential", &users)),
         }
-    }
-
-    async fn announce(&self, what: &UsedThing) -> Result<(), ServiceError> {
-        for connection in self.services.store.users(what).await?.connections {
-            self.services.connection_changes.announce(&connection);
-        }
-        Ok(())
     }
 }
 

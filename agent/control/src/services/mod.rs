@@ -15,7 +15,7 @@ mod page;
 pub mod secrets;
 pub mod streams;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub mod tokens;
 pub mod volumes;
 mod wait;
@@ -35,6 +35,7 @@ use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
 use crate::reconcile::ReconcilerHandle;
 use crate::reconcile::engine::PipelineEngine;
 use crate::store::Store;
+use crate::store::users::UsedThing;
 
 pub use page::{Page, PageRequest};
 
@@ -125,5 +126,21 @@ impl Services {
             version,
             stopping,
         })
+    }
+
+    /// Tells the pipelines that connect with what was changed. It was changed already: if it cannot be told who uses it, all are
+    /// told, and those with nothing new go on.
+    pub(crate) async fn announce(&self, what: &UsedThing) {
+        match self.store.users(what).await {
+            Ok(users) => {
+                for connection in users.connections {
+                    self.connection_changes.announce(&connection);
+                }
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot tell which connections use what was changed; all pipelines look at theirs");
+                self.connection_changes.announce_all();
+            }
+        }
     }
 }

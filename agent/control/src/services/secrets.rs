@@ -62,7 +62,8 @@ impl SecretService {
         match self.services.store.delete_if_unused(&what, "", even_if_used).await? {
             DeletedIfUnused::Deleted => {
                 tracing::info!(scope = %name, by = context.principal.name(), "deleted secret scope");
-                self.announce(&what).await
+                self.services.announce(&what).await;
+                Ok(())
             }
             DeletedIfUnused::Missing => Err(governed::not_found::<ScopeRecord>(name.as_str())),
             DeletedIfUnused::InUse(users) => Err(governed::in_use("name", name.as_str(), "secrets of the scope", &users)),
@@ -87,7 +88,7 @@ impl SecretService {
         let by = context.principal.name();
         let entry = self.services.vault.put(&ScopeId::Named(scope.clone()), &key, &value, by).await?;
         tracing::info!(%scope, %key, revision = entry.revision, by, "put secret");
-        self.announce(&UsedThing::Secret(scope, key)).await?;
+        self.services.announce(&UsedThing::Secret(scope, key)).await;
         Ok(entry)
     }
 
@@ -121,17 +122,11 @@ impl SecretService {
         match self.services.store.delete_if_unused(&what, "", even_if_used).await? {
             DeletedIfUnused::Deleted => {
                 tracing::info!(secret = name, by = context.principal.name(), "deleted secret");
-                self.announce(&what).await
+                self.services.announce(&what).await;
+                Ok(())
             }
             DeletedIfUnused::Missing => Err(ServiceError::NotFound { kind: Kind::Secret, name }),
             DeletedIfUnused::InUse(users) => Err(governed::in_use("key", &name, "the secret", &users)),
         }
-    }
-
-    async fn announce(&self, what: &UsedThing) -> Result<(), ServiceError> {
-        for connection in self.services.store.users(what).await?.connections {
-            self.services.connection_changes.announce(&connection);
-        }
-        Ok(())
     }
 }

@@ -10,6 +10,7 @@ use stream_spec::stream::{ConnectionConfig, SecretRef};
 
 use super::*;
 use crate::governance::secrets::ScopeId;
+use crate::store::users::UsedThing;
 
 const CANARY: &[u8] = b"canary-0b3f";
 
@@ -175,6 +176,20 @@ async fn what_connections_use_is_deleted_only_by_force_and_its_changes_are_annou
     agent.delete_scope("pay", true).await.unwrap();
     assert!(was_told());
     refused(agent.delete_scope("pay", true).await, Code::NotFound, "`pay`");
+}
+
+#[tokio::test]
+async fn all_pipelines_are_told_of_a_change_when_its_users_are_not_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+    let store: Arc<dyn Store> = sqlite.clone();
+    let (_reconciler, services) = services(&store, &FakeEngine::default(), CancellationToken::new());
+    let resolver = crate::connections::StoreResolver::new(store.clone(), services.vault.clone(), services.connection_changes.clone());
+    let changes = resolver.changes(&ConnectionConfig::UcConnectionName(ConnectionName::parse("user").unwrap()));
+    sqlite.close().await;
+    let secret = UsedThing::Secret(ScopeName::parse("pay").unwrap(), SecretKey::parse("password").unwrap());
+    services.announce(&secret).await;
+    assert!(changes.has_changed().unwrap());
 }
 
 #[tokio::test]

@@ -70,6 +70,14 @@ fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationT
     (reconciler, services)
 }
 
+/// Services by themselves, with what they need to stay.
+pub(crate) async fn services_alone() -> (Arc<Services>, Reconciler, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+    let (reconciler, services) = services(&store, &FakeEngine::default(), CancellationToken::new());
+    (services, reconciler, folder)
+}
+
 /// An agent on a port of its own.
 struct Agent {
     streams: StreamServiceClient<Channel>,
