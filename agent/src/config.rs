@@ -16,7 +16,7 @@ use crate::access::{Access, IssuerInFile};
 use crate::cli::{LogFormat, ServeArguments};
 use crate::duration;
 use crate::limits::{CONFIG_BYTES_MAX, TRASH_RETENTION};
-use crate::master_key::MasterKeySource;
+use crate::master_key::{FormerKeySource, MasterKeySource};
 
 /// The configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -25,6 +25,7 @@ struct File {
     data_dir: Option<PathBuf>,
     warehouse: Option<String>,
     master_key_file: Option<PathBuf>,
+    former_master_key_file: Option<PathBuf>,
     listen: Option<SocketAddr>,
     insecure_local: Option<bool>,
     log_format: Option<LogFormat>,
@@ -56,6 +57,7 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     pub(crate) warehouse: String,
     pub(crate) master_key: MasterKeySource,
+    pub(crate) former_master_key: FormerKeySource,
     pub(crate) listen: SocketAddr,
     pub(crate) access: Access,
     pub(crate) log_format: LogFormat,
@@ -91,10 +93,13 @@ impl Config {
             Some(warehouse) => warehouse,
             None => utf8(&data_dir.join("warehouse"))?,
         };
+        let former_file = arguments.master_key.former_master_key_file.clone();
+        let former_file = former_file.or(file.former_master_key_file);
         let master_key_file = arguments.master_key.master_key_file.clone().or(file.master_key_file);
         Ok(Self {
             warehouse,
             master_key: MasterKeySource::decide(master_key_file, |name| std::env::var(name).ok())?,
+            former_master_key: FormerKeySource::decide(former_file, |name| std::env::var(name).ok())?,
             data_dir,
             listen: arguments
                 .listen

@@ -53,6 +53,7 @@ fn settings(arguments: DemoArguments, folder: PathBuf) -> ServeArguments {
         // Beside the data that it is for, which nobody keeps: an agent that is meant to last has its key elsewhere.
         master_key: MasterKeyArguments {
             master_key_file: Some(folder.join("master.key")),
+            ..MasterKeyArguments::default()
         },
         data_dir: Some(folder),
         listen: arguments.listen,

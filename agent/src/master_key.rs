@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agent_control::governance::secrets::key_file::{self, KeyFileError};
+use agent_control::governance::secrets::key_file;
 use agent_control::governance::secrets::master::{KeyWrapper, MasterKeys};
 use agent_control::governance::secrets::{Rotation, SecretValue, Vault};
 use agent_control::store::Store;
@@ -23,6 +23,12 @@ const VARIABLE: &str = "FEATURESTORE_AGENT_MASTER_KEY";
 /// The variable that holds the key that a rotation goes to.
 const NEW_VARIABLE: &str = "FEATURESTORE_AGENT_NEW_MASTER_KEY";
 
+/// The variable that holds a key that only opens what it sealed.
+const FORMER_VARIABLE: &str = "FEATURESTORE_AGENT_FORMER_MASTER_KEY";
+
+/// How an agent is given a key beside its master key.
+const FORMER_REMEDY: &str = "name the file of another key that secrets are sealed under with --former-master-key-file, or put it into FEATURESTORE_AGENT_FORMER_MASTER_KEY";
+
 /// Settings of the master key, as flags or in the environment.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MasterKeyArguments {
@@ -30,6 +36,11 @@ pub(crate) struct MasterKeyArguments {
     /// user's XDG configuration directory]. Or put the key, base64 of 32 bytes, into FEATURESTORE_AGENT_MASTER_KEY.
     #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_MASTER_KEY_FILE")]
     pub(crate) master_key_file: Option<PathBuf>,
+
+    /// File of another key that secrets may still be sealed under, as after a rotation that was interrupted: it opens what it
+    /// sealed, and seals nothing. Or put it into FEATURESTORE_AGENT_FORMER_MASTER_KEY.
+    #[arg(long, value_name = "FILE", env = "FEATURESTORE_AGENT_FORMER_MASTER_KEY_FILE")]
+    pub(crate) former_master_key_file: Option<PathBuf>,
 }
 
 /// What `rotate-master-key` takes.
@@ -76,12 +87,64 @@ impl MasterKeySource {
         })
     }
 
+    /// The folder of the key's file.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(file) | Self::DefaultFile(file) => std::path::absolute(file).ok()?.parent().map(PathBuf::from),
+            Self::Environment(_) | Self::Nowhere => None,
+        }
+    }
+
     /// How an agent with this source gets its key.
     fn remedy(&self) -> String {
         match self {
-            Self::Environment(_) => format!("put the right key into {VARIABLE}"),
-            Self::File(file) | Self::DefaultFile(file) => format!("put the right key into the file {}", file.display()),
+            Self::Environment(_) => format!("put the right key into {VARIABLE}, or {FORMER_REMEDY}"),
+            Self::File(file) | Self::DefaultFile(file) => {
+                format!("put the right key into the file {}, or {FORMER_REMEDY}", file.display())
+            }
             Self::Nowhere => format!("name a file with --master-key-file, or put a key into {VARIABLE}"),
+        }
+    }
+}
+
+/// Where the key is that only opens what it sealed.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum FormerKeySource {
+    /// There is none.
+    #[default]
+    None,
+    /// In the environment.
+    Environment(SecretValue),
+    /// In a file that a setting names.
+    File(PathBuf),
+}
+
+impl FormerKeySource {
+    /// Decides by the setting and the environment.
+    pub(crate) fn decide(file: Option<PathBuf>, variable: impl Fn(&str) -> Option<String>) -> anyhow::Result<Self> {
+        let in_environment = variable(FORMER_VARIABLE).filter(|key| !key.is_empty());
+        Ok(match (in_environment, file) {
+            (Some(_), Some(file)) => bail!(
+                "the former master key is both in {FORMER_VARIABLE} and in the file {}; leave one of them out",
+                file.display()
+            ),
+            (Some(key), None) => Self::Environment(SecretValue::from(key)),
+            (None, Some(file)) => Self::File(file),
+            (None, None) => Self::None,
+        })
+    }
+
+    fn read(&self) -> anyhow::Result<Option<Arc<dyn KeyWrapper>>> {
+        match self {
+            Self::None => Ok(None),
+            Self::Environment(text) => from_variable(FORMER_VARIABLE, text).map(Some),
+            Self::File(file) => match key_file::read(file)? {
+                Some(key) => Ok(Some(Arc::new(key))),
+                None => bail!(
+                    "the former master key file {} is not there; put the key there, or leave --former-master-key-file out once no                      scope needs it",
+                    file.display()
+                ),
+            },
         }
     }
 }
@@ -136,16 +199,18 @@ pub(crate) async fn at_start(config: &Config, store: &Arc<dyn Store>) -> anyhow:
         }
         (None, _) => return Ok(MasterKeys::none(remedy)),
     };
-    Ok(MasterKeys::new(current, former(source)?, remedy))
+    Ok(MasterKeys::new(current, others(source, &config.former_master_key)?, remedy))
 }
 
-/// The key that a rotation was going to when it was interrupted: some scopes may be sealed under it already.
-fn former(source: &MasterKeySource) -> Result<Vec<Arc<dyn KeyWrapper>>, KeyFileError> {
+/// Keys beside the master key: the one that is set, and the one that a rotation in place was going to when it was interrupted,
+/// as some scopes may be sealed under it already.
+fn others(source: &MasterKeySource, former: &FormerKeySource) -> anyhow::Result<Vec<Arc<dyn KeyWrapper>>> {
     let next = match source {
         MasterKeySource::File(file) | MasterKeySource::DefaultFile(file) => key_file::read(&key_file::next_to(file))?,
         MasterKeySource::Environment(_) | MasterKeySource::Nowhere => None,
     };
-    Ok(next.into_iter().map(|key| Arc::new(key) as _).collect())
+    let next = next.map(|key| Arc::new(key) as _);
+    Ok(former.read()?.into_iter().chain(next).collect())
 }
 
 /// Says at the start which scopes cannot be read; the agent serves all the others.
@@ -188,7 +253,9 @@ async fn rotate_in(config: &Config, arguments: &RotateArguments) -> anyhow::Resu
         }
         (None, None, _) => bail!("say where the new master key is with --new-master-key-file or {NEW_VARIABLE}"),
     };
-    let keys = MasterKeys::new(next.clone(), vec![current], source.remedy());
+    let mut others = others(source, &config.former_master_key)?;
+    others.insert(0, current);
+    let keys = MasterKeys::new(next.clone(), others, source.remedy());
     let vault = Vault::new(sqlite.clone(), keys);
     let rotated = match arguments.data_keys {
         true => vault.rotate_data_keys().await,
@@ -197,8 +264,14 @@ async fn rotate_in(config: &Config, arguments: &RotateArguments) -> anyhow::Resu
     // A database that others copy must not bring back what is sealed under the former key.
     let compacted = sqlite.compact().await;
     sqlite.close().await;
-    let rotated = rotated.context("the rotation was interrupted; run it again to finish it")?;
-    refuse_half_a_rotation(&rotated)?;
+    let meanwhile = match in_place {
+        Some(_) => "until then the agent finds both keys".to_owned(),
+        None => format!(
+            "until then give the agent both keys: one as its master key, the other in --former-master-key-file or {FORMER_VARIABLE}"
+        ),
+    };
+    let rotated = rotated.with_context(|| format!("the rotation was interrupted; run it again to finish it; {meanwhile}"))?;
+    refuse_half_a_rotation(&rotated, &meanwhile)?;
     compacted.context("every scope is sealed under the new key, but what was under the former one may still be in the database's file; run the rotation again")?;
     announce(&format!(
         "sealed {} scopes under the master key {}; {} were already",
@@ -219,7 +292,7 @@ async fn rotate_in(config: &Config, arguments: &RotateArguments) -> anyhow::Resu
     }
 }
 
-fn refuse_half_a_rotation(rotated: &Rotation) -> anyhow::Result<()> {
+fn refuse_half_a_rotation(rotated: &Rotation, meanwhile: &str) -> anyhow::Result<()> {
     if rotated.failed.is_empty() {
         return Ok(());
     }
@@ -230,7 +303,7 @@ fn refuse_half_a_rotation(rotated: &Rotation) -> anyhow::Result<()> {
         .map(ToString::to_string)
         .collect();
     bail!(
-        "{} scopes are sealed under the new master key, and {} are not, so both keys stay in use: {}. Mend these and run the rotation again",
+        "{} scopes are sealed under the new master key, and {} are not, so both keys stay in use: {}. Mend these and run the rotation again; {meanwhile}",
         rotated.sealed + rotated.unchanged,
         rotated.failed.len(),
         problems.join("; ")
@@ -253,6 +326,48 @@ mod tests {
         MasterKeySource::decide(file.map(PathBuf::from), |name| {
             variables.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
         })
+    }
+
+    #[tokio::test]
+    async fn after_an_interrupted_rotation_an_agent_is_given_both_keys() {
+        use agent_control::governance::secrets::ScopeId;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let sqlite = Arc::new(SqliteStore::open(&at("agent.db")).await.unwrap());
+        let store: Arc<dyn Store> = sqlite.clone();
+        let (first, second): (Arc<dyn KeyWrapper>, Arc<dyn KeyWrapper>) = (
+            Arc::new(key_file::create(&at("first")).unwrap()),
+            Arc::new(key_file::create(&at("second")).unwrap()),
+        );
+        let scope = |name: &str| ScopeId::Connection(name.to_owned());
+        let key = stream_spec::name::SecretKey::parse("k").unwrap();
+        for (name, master) in [("done", &second), ("not-yet", &first)] {
+            let vault = Vault::new(store.clone(), MasterKeys::new(master.clone(), Vec::new(), ""));
+            vault
+                .put(&scope(name), &key, &SecretValue::from(name.to_owned()), "ada")
+                .await
+                .unwrap();
+        }
+        let config = |former: Option<&str>| {
+            let mut arguments = ServeArguments {
+                data_dir: Some(folder.path().to_owned()),
+                ..ServeArguments::default()
+            };
+            arguments.master_key.master_key_file = Some(at("second"));
+            arguments.master_key.former_master_key_file = former.map(at);
+            Config::load(&arguments).unwrap()
+        };
+        let vault = |keys| Vault::new(store.clone(), keys);
+        let without = vault(at_start(&config(None), &store).await.unwrap());
+        let error = without.read(&scope("not-yet"), &key).await.unwrap_err().to_string();
+        assert!(error.contains("--former-master-key-file") && error.contains(first.id()), "{error}");
+        let with = vault(at_start(&config(Some("first")), &store).await.unwrap());
+        for name in ["done", "not-yet"] {
+            assert_eq!(with.read(&scope(name), &key).await.unwrap().expose(), name.as_bytes());
+        }
+        assert_eq!(with.sealed_elsewhere(1).await.unwrap(), []);
+        let error = at_start(&config(Some("absent")), &store).await.err().unwrap().to_string();
+        assert!(error.contains("absent") && error.contains("--former-master-key-file"), "{error}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use agent_control::connections::{ConnectionChanges, GovernedResolver, StoreResol
 use agent_control::governance::GrantAuthorizer;
 use agent_control::governance::authentication::oidc::Oidc;
 use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
+use agent_control::governance::private_folders::PrivateFolders;
 use agent_control::governance::secrets::Vault;
 use agent_control::http;
 use agent_control::http::tls::Certificates;
@@ -127,6 +128,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         connection_changes,
         authorizer,
         vault,
+        private_folders: private_folders(&config),
         trash_retention: config.trash_retention,
         version: env!("CARGO_PKG_VERSION"),
         stopping: stopping.clone(),
@@ -221,6 +223,17 @@ fn engine_settings(config: &Config) -> EngineSettings {
         settings.table_care.compact_at_files = usize::try_from(files.get()).unwrap_or(usize::MAX);
     }
     settings
+}
+
+/// Where no volume may lie.
+fn private_folders(config: &Config) -> PrivateFolders {
+    let folders = PrivateFolders::default()
+        .with("the data folder", &config.data_dir)
+        .with("the warehouse", &config.warehouse);
+    match config.master_key.folder() {
+        Some(folder) => folders.with("the folder of the master key", folder),
+        None => folders,
+    }
 }
 
 /// A token that SIGTERM or SIGINT cancels.

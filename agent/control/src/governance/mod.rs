@@ -15,6 +15,7 @@ mod guide;
 mod matrix;
 pub(crate) mod named;
 pub mod principal;
+pub mod private_folders;
 pub mod rules;
 pub mod secrets;
 pub mod securable;

@@ -150,7 +150,9 @@ pub const fn rule(action: Action, kind: SecurableKind) -> Rule {
             any: &[ReadVolume, Manage],
             on: On::Itself,
         }]),
-        (Kind::Connection | Kind::Credential | Kind::Volume, Action::Update) => MANAGE,
+        (Kind::Connection, Action::Update) => MANAGE,
+        // All that can be changed is where in the agent's world they lead: as much as to create them.
+        (Kind::Credential | Kind::Volume, Action::Update) => Rule::Admins,
         (Kind::Connection | Kind::Credential | Kind::SecretScope | Kind::Volume, Action::Delete) => MANAGE,
         (Kind::DeclaredConnection | Kind::Credential | Kind::SecretScope | Kind::Volume, Action::Create) => Rule::Admins,
         (Kind::Grants, Action::Read | Action::Grant) => MANAGE,

@@ -174,7 +174,7 @@ impl VolumeReader {
 }
 
 /// The folder of a location; `None` for an object store's URL.
-fn local_folder(location: &str) -> Option<PathBuf> {
+pub(super) fn local_folder(location: &str) -> Option<PathBuf> {
     match location.split_once("://") {
         Some(("file", path)) => Some(PathBuf::from(path)),
         Some(_) => None,

@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connections::ConnectionChanges;
 use crate::governance::Authorizer;
+use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
 use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
 use crate::reconcile::ReconcilerHandle;
@@ -67,6 +68,7 @@ pub struct Services {
     pub(crate) connection_changes: Arc<ConnectionChanges>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) vault: Vault,
+    pub(crate) private_folders: PrivateFolders,
     pub(crate) capabilities: BTreeSet<Capability>,
     /// Bounds how many connections are tried at once.
     pub(crate) connection_tests: Semaphore,
@@ -90,6 +92,8 @@ pub struct ServicesSettings {
     pub authorizer: Arc<dyn Authorizer>,
     /// Where secrets are kept.
     pub vault: Vault,
+    /// Where no volume may lie.
+    pub private_folders: PrivateFolders,
     /// How long a deleted table can be restored.
     pub trash_retention: Duration,
     /// The agent's version.
@@ -108,6 +112,7 @@ impl Services {
             connection_changes,
             authorizer,
             vault,
+            private_folders,
             trash_retention,
             version,
             stopping,
@@ -120,6 +125,7 @@ impl Services {
             connection_changes,
             authorizer,
             vault,
+            private_folders,
             capabilities,
             connection_tests: Semaphore::new(CONNECTION_TESTS_AT_ONCE_MAX),
             trash_retention,

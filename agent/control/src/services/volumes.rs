@@ -42,7 +42,7 @@ impl VolumeService {
             .authorizer
             .authorize(context, Action::Create, Securable::Volume(&name))
             .await?;
-        check(&storage_location)?;
+        self.check(&storage_location).await?;
         let record = VolumeRecord {
             name,
             generation: 1,
@@ -83,7 +83,7 @@ impl VolumeService {
             .authorizer
             .authorize(context, Action::Update, Securable::Volume(&name))
             .await?;
-        check(&storage_location)?;
+        self.check(&storage_location).await?;
         let planned = Planned {
             name: name.as_str(),
             generation,
@@ -106,11 +106,12 @@ impl VolumeService {
             .await?;
         governed::delete::<VolumeRecord>(&self.services, context, name.as_str(), uid).await
     }
-}
 
-fn check(storage_location: &str) -> Result<(), ServiceError> {
-    match validate::storage_location(storage_location) {
-        None => Ok(()),
-        Some(violation) => Err(ServiceError::Invalid(vec![violation])),
+    async fn check(&self, storage_location: &str) -> Result<(), ServiceError> {
+        let violation = match validate::storage_location(storage_location) {
+            None => self.services.private_folders.violation(storage_location).await,
+            found => found,
+        };
+        violation.map_or(Ok(()), |violation| Err(ServiceError::Invalid(vec![violation])))
     }
 }

@@ -295,6 +295,12 @@ async fn volumes_live_and_move() {
         Code::InvalidArgument,
         "storage_location",
     );
+    let owns = "/var/lib/agent/warehouse";
+    refused(
+        client.create_volume(create("main.pay.keys", owns)).await,
+        Code::InvalidArgument,
+        "the data folder",
+    );
     for name in ["main.pay.keys", "main.pay2.keys", "other.pay.keys"] {
         client.create_volume(create(name, "/srv/keys")).await.unwrap();
     }
@@ -319,6 +325,15 @@ async fn volumes_live_and_move() {
         generation: 1,
         uid: String::new(),
     };
+    let into_an_own_folder = v1::UpdateVolumeRequest {
+        volume: volume("main.pay.keys", owns),
+        ..update.clone()
+    };
+    refused(
+        client.update_volume(into_an_own_folder).await,
+        Code::InvalidArgument,
+        "the data folder",
+    );
     let moved = client.update_volume(update.clone()).await.unwrap().into_inner().volume.unwrap();
     assert_eq!((moved.generation, moved.storage_location.as_str()), (2, "s3://bucket/keys"));
     let same = v1::UpdateVolumeRequest { generation: 2, ..update };

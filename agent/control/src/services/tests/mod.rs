@@ -32,6 +32,7 @@ use crate::connections::ConnectionChanges;
 use crate::governance::GrantAuthorizer;
 use crate::governance::authentication::oidc::Oidc;
 use crate::governance::authentication::{Authenticator, Directory, Door, admin};
+use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
 use crate::governance::secrets::master::{LocalKey, MasterKeys};
 use crate::reconcile::backoff::Backoff;
@@ -59,6 +60,7 @@ fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationT
     let services = Services::new(ServicesSettings {
         store: store.clone(),
         vault: Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), "")),
+        private_folders: PrivateFolders::default().with("the data folder", "/var/lib/agent"),
         engine: Arc::new(engine.clone()),
         reconciler: reconciler.handle(),
         connection_changes: Arc::new(ConnectionChanges::default()),
