@@ -127,7 +127,8 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_enum, value_name = "FORMAT", env = "FEATURESTORE_AGENT_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
-    /// Least level of logs, or a filter as in `info,stream_pipeline=debug` [default: info].
+    /// Least level of logs, or a filter as in `info,stream_pipeline=debug`; with `trace` the Kafka client tells all that it does
+    /// [default: info].
     #[arg(long, value_name = "LEVEL", env = "FEATURESTORE_AGENT_LOG_LEVEL")]
     pub(crate) log_level: Option<String>,
 

@@ -92,6 +92,12 @@ impl Agent {
         self.disk.as_ref()
     }
 
+    /// Folder of all that it reads and writes: its data, its tables, its log, its key.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Folder of its database.
     #[must_use]
     pub fn data_folder(&self) -> PathBuf {
@@ -265,6 +271,7 @@ fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>
         .args(flags)
         .env("FEATURESTORE_AGENT_MASTER_KEY_FILE", folder.join("master.key"))
         .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
+        .env("RUST_BACKTRACE", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log);

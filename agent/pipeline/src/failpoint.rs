@@ -6,6 +6,7 @@
 //!
 //! - `kill`: the process ends at once, as by `kill -9`;
 //! - `hang`: the pass waits until the line is gone;
+//! - `panic`: the pass is a bug, with whatever its callers hold;
 //! - `fail:ERRNO`: the pass is an error of the operating system with that number.
 //!
 //! Before a point acts it writes its name to the file `<file>.hits`. Invariant: a point stands immediately before or after
@@ -204,6 +205,7 @@ mod armed {
     enum Action {
         Kill,
         Hang,
+        Panic,
         Fail(i32),
     }
 
@@ -228,8 +230,14 @@ mod armed {
                 }
                 Ok(())
             }
+            Action::Panic => panic(point),
             Action::Fail(errno) => Err(io::Error::from_raw_os_error(errno)),
         }
+    }
+
+    #[expect(clippy::panic, reason = "the bug that a test asks for")]
+    fn panic(point: Point) -> ! {
+        panic!("the point {} is armed to panic", point.name())
     }
 
     fn armed(point: Point) -> Option<(Action, u64)> {
@@ -242,6 +250,7 @@ mod armed {
             let action = match words.next()? {
                 "kill" => Action::Kill,
                 "hang" => Action::Hang,
+                "panic" => Action::Panic,
                 other => Action::Fail(other.strip_prefix("fail:")?.parse().ok()?),
             };
             let skipped = words.next().and_then(|count| count.parse().ok()).unwrap_or(0);

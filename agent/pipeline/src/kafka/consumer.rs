@@ -30,7 +30,8 @@ impl ClientContext for ClientEvents {
                 tracing::warn!(facility, message, "librdkafka reports an error");
             }
             RDKafkaLogLevel::Warning | RDKafkaLogLevel::Notice => tracing::info!(facility, message, "librdkafka reports"),
-            RDKafkaLogLevel::Info | RDKafkaLogLevel::Debug => tracing::debug!(facility, message, "librdkafka reports"),
+            RDKafkaLogLevel::Info => tracing::debug!(facility, message, "librdkafka reports"),
+            RDKafkaLogLevel::Debug => tracing::trace!(facility, message, "librdkafka reports"),
         }
     }
 
@@ -134,6 +135,10 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
         .set("fetch.queue.backoff.ms", limits::FULL_QUEUE_WAIT.as_millis().to_string());
     if let Some(milliseconds) = options.request_timeout.map(|timeout| timeout.as_millis()) {
         configuration.set("socket.timeout.ms", milliseconds.to_string());
+    }
+    // Whoever asks for this module's traces wants to see what the client does: it says so only where it is told to.
+    if tracing::enabled!(tracing::Level::TRACE) {
+        configuration.set("debug", "all").set_log_level(RDKafkaLogLevel::Debug);
     }
     configuration
 }
