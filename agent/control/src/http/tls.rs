@@ -3,7 +3,7 @@
 //! the one before in force, and the log says why.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use rustls::crypto::aws_lc_rs;
@@ -82,34 +82,45 @@ type Marks = Vec<Option<(SystemTime, u64)>>;
 pub struct Certificates {
     files: TlsFiles,
     current: RwLock<Arc<ServerConfig>>,
+    /// Marks of the files that `current` is from, taken before they were read: what changes meanwhile is read again.
+    marks: Mutex<Marks>,
 }
 
 impl Certificates {
     /// Reads the files.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
+        let marks = Mutex::new(marks(&files));
         let current = RwLock::new(Arc::new(config(&files)?));
-        Ok(Self { files, current })
+        Ok(Self { files, current, marks })
     }
 
-    /// Reads the files again whenever they change, until `stopping`.
+    /// Reads the files again whenever they change, until `stopping`. Those that cannot be used are tried again at each look.
     pub async fn watch(self: Arc<Self>, stopping: CancellationToken) {
-        let mut seen = self.clone().blocking(|it| marks(&it.files)).await;
         loop {
             tokio::select! {
                 () = tokio::time::sleep(CERTIFICATES_LOOK_INTERVAL) => {}
                 () = stopping.cancelled() => return,
             }
-            let now = self.clone().blocking(|it| marks(&it.files)).await;
-            if now.is_none() || now == seen {
-                continue;
-            }
-            seen = now;
-            match self.clone().blocking(|it| it.reload()).await {
+            match self.clone().blocking(Self::look).await.flatten() {
                 Some(Ok(())) => tracing::info!(certificate = %self.files.certificate.display(), "took new certificates"),
                 Some(Err(error)) => tracing::warn!(%error, "new certificates cannot be used; the former ones stay in force"),
                 None => {}
             }
         }
+    }
+
+    /// Takes what is in the files if they are not those in force; `None` if they are.
+    fn look(&self) -> Option<Result<(), TlsError>> {
+        let mut seen = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = marks(&self.files);
+        if now == *seen {
+            return None;
+        }
+        let taken = self.reload();
+        if taken.is_ok() {
+            *seen = now;
+        }
+        Some(taken)
     }
 
     /// Storage that hangs must not hold a worker.
@@ -263,5 +274,33 @@ mod tests {
         write("key.pem", &made.signing_key.serialize_pem());
         certificates.reload().unwrap();
         assert_ne!(Arc::as_ptr(&certificates.current.read().unwrap()), before);
+    }
+
+    #[test]
+    fn files_that_could_not_be_used_are_tried_again_even_if_they_look_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let (certificate, key) = (folder.path().join("cert.pem"), folder.path().join("key.pem"));
+        let text = made.signing_key.serialize_pem();
+        std::fs::write(&certificate, made.cert.pem()).unwrap();
+        let write_at = |text: &str, at: SystemTime| {
+            std::fs::write(&key, text).unwrap();
+            std::fs::File::options().write(true).open(&key).unwrap().set_modified(at).unwrap();
+        };
+        let (earlier, later) = (SystemTime::UNIX_EPOCH, SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(60));
+        write_at(&text, earlier);
+        let certificates = Certificates::load(TlsFiles {
+            certificate,
+            key: key.clone(),
+            client_authorities: None,
+            principal: NameField::CommonName,
+        })
+        .unwrap();
+        assert!(certificates.look().is_none(), "what is in force is not read again");
+        write_at(&"x".repeat(text.len()), later);
+        assert!(matches!(certificates.look(), Some(Err(_))));
+        write_at(&text, later);
+        assert!(matches!(certificates.look(), Some(Ok(()))), "as long and as old as what failed");
+        assert!(certificates.look().is_none());
     }
 }

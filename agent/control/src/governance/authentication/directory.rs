@@ -41,7 +41,8 @@ impl Directory {
 
     /// A principal by a name that comes from outside: a claim or a certificate.
     pub(super) fn foreign_principal(&self, name: &str, seen: BTreeSet<String>) -> Result<Principal, AuthenticationError> {
-        if is_built_in(name) {
+        // Whoever had a group's name would hold what is granted to the group.
+        if is_built_in(name) || name == ADMIN_GROUP || self.groups.contains_key(name) {
             return Err(AuthenticationError::ReservedName { name: name.to_owned() });
         }
         check_name(name).map_err(|problem| AuthenticationError::UnusableName { problem })?;
@@ -75,7 +76,7 @@ impl Directory {
     }
 }
 
-fn is_built_in(name: &str) -> bool {
+pub(super) fn is_built_in(name: &str) -> bool {
     name == ADMIN || name == LOCAL_ADMIN
 }
 
@@ -107,9 +108,11 @@ mod tests {
 
     #[test]
     fn nobody_comes_from_outside_under_a_name_of_the_agent_itself() {
-        let directory = Directory::default();
+        let directory = Directory::new(BTreeMap::from([("payments".to_owned(), set(&["ada"]))]));
         for (name, is_taken) in [
             ("admin", false),
+            ("admins", false),
+            ("payments", false),
             ("local-admin", false),
             ("", false),
             ("a\nb", false),

@@ -49,8 +49,8 @@ pub enum AuthenticationError {
     /// A certificate whose time is over, on a connection that is older.
     #[error("the certificate of the connection has expired; connect again with a new one")]
     CertificateExpired,
-    /// A name that belongs to the agent itself.
-    #[error("the name `{name}` belongs to the agent itself, and no certificate or identity provider can use it")]
+    /// A name that belongs to the agent itself, or to a group.
+    #[error("the name `{name}` belongs to the agent itself or to one of its groups, and no certificate or identity provider can use it")]
     ReservedName {
         /// Which name.
         name: String,

@@ -55,7 +55,7 @@ pub enum KeysError {
 
 /// Where something is read.
 #[derive(Clone, Debug)]
-enum Place {
+pub(super) enum Place {
     File(PathBuf),
     Web(Url),
 }
@@ -173,26 +173,28 @@ impl Keys {
     }
 
     async fn read(&self) -> Result<Vec<Key>, KeysError> {
-        let content = |place: &Place, problem: String| KeysError::Content {
-            place: place.to_string(),
-            problem,
-        };
         let text = self.fetch(&self.discovery).await?;
-        let discovery: Discovery = serde_json::from_slice(&text)
-            .map_err(|error| content(&self.discovery, format!("is no discovery document of OpenID Connect: {error}")))?;
+        let place = self.place_of_keys(&text)?;
+        let text = self.fetch(&place).await?;
+        let set: serde_json::Value =
+            serde_json::from_slice(&text).map_err(|error| wrong(&place, format!("is no set of keys: {error}")))?;
+        Ok(usable(&set))
+    }
+
+    /// Where the keys are by a discovery document, if it is of this issuer.
+    pub(super) fn place_of_keys(&self, document: &[u8]) -> Result<Place, KeysError> {
+        let discovery: Discovery = serde_json::from_slice(document)
+            .map_err(|error| wrong(&self.discovery, format!("is no discovery document of OpenID Connect: {error}")))?;
         if discovery.issuer != self.issuer {
             let problem = format!("is of the issuer `{}`, and `{}` is configured", discovery.issuer, self.issuer);
-            return Err(content(&self.discovery, problem));
+            return Err(wrong(&self.discovery, problem));
         }
         let place = Place::parse(&discovery.jwks_uri)?;
         // Whoever writes a document in the web must not have this machine's files read.
         if matches!((&self.discovery, &place), (Place::Web(_), Place::File(_))) {
-            return Err(content(&self.discovery, "names a file for its keys".to_owned()));
+            return Err(wrong(&self.discovery, "names a file for its keys".to_owned()));
         }
-        let text = self.fetch(&place).await?;
-        let set: serde_json::Value =
-            serde_json::from_slice(&text).map_err(|error| content(&place, format!("is no set of keys: {error}")))?;
-        Ok(usable(&set))
+        Ok(place)
     }
 
     async fn fetch(&self, place: &Place) -> Result<Vec<u8>, KeysError> {
@@ -214,6 +216,13 @@ impl Keys {
             Ok(read) => read,
             Err(_) => Err(failed(format!("no answer within {ISSUER_WAIT:?}"))),
         }
+    }
+}
+
+fn wrong(place: &Place, problem: String) -> KeysError {
+    KeysError::Content {
+        place: place.to_string(),
+        problem,
     }
 }
 

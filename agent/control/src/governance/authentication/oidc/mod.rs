@@ -13,6 +13,8 @@ use jsonwebtoken::{Algorithm, Validation, dangerous, decode, decode_header};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::directory::is_built_in;
+use crate::governance::principal::ADMIN_GROUP;
 use crate::limits::{GROUPS_OF_A_CALLER_MAX, JWT_PARTS};
 use keys::{Keys, KeysError};
 
@@ -31,7 +33,7 @@ pub struct IssuerSettings {
     pub discovery: Option<String>,
     /// The claim that is the principal's name.
     pub principal_claim: String,
-    /// What is put before that, so that two issuers cannot name one principal.
+    /// What is put before that and before groups but `admins`, so that two issuers cannot name one principal.
     pub principal_prefix: String,
     /// The claim that lists the principal's groups.
     pub groups_claim: Option<String>,
@@ -177,8 +179,8 @@ fn reason(kind: &ErrorKind) -> &'static str {
 fn named(settings: &IssuerSettings, claims: &Map<String, Value>) -> Result<Named, OidcError> {
     let claim = &settings.principal_claim;
     let nobody = || OidcError::NoPrincipal { claim: claim.clone() };
-    // An address that nobody has confirmed is anybody's.
-    if claim == "email" && claims.get("email_verified").is_some_and(|verified| *verified != Value::Bool(true)) {
+    // An address that nobody has confirmed is anybody's, and silence confirms nothing.
+    if claim == "email" && claims.get("email_verified") != Some(&Value::Bool(true)) {
         return Err(nobody());
     }
     let name = claims
@@ -207,9 +209,14 @@ fn groups(settings: &IssuerSettings, claims: &Map<String, Value>, claim: &str) -
         }
         Some(_) => None,
     };
-    let mut groups = listed.ok_or_else(wrong)?;
-    if !settings.may_name_admins {
-        groups.remove(crate::governance::principal::ADMIN_GROUP);
-    }
-    Ok(groups)
+    // A group's name is one of a principal for whoever grants: what keeps issuers' principals apart keeps their groups apart.
+    let named = listed.ok_or_else(wrong)?.into_iter().filter_map(|group| {
+        if group == ADMIN_GROUP {
+            return settings.may_name_admins.then_some(group);
+        }
+        let group = format!("{}{group}", settings.principal_prefix);
+        // By a prefix it may have become a name that is not for an issuer to give.
+        (group != ADMIN_GROUP && !is_built_in(&group)).then_some(group)
+    });
+    Ok(named.collect())
 }

@@ -210,7 +210,11 @@ async fn groups_are_as_the_issuer_says_but_for_the_admins() {
     }])
     .unwrap();
     let named = trusted.verify(&token).await.unwrap();
-    assert_eq!((named.name.as_str(), named.groups.unwrap().contains("admins")), ("corp:ada", true));
+    let groups = ["admins", "corp:sre"].map(str::to_owned);
+    assert_eq!((named.name.as_str(), named.groups), ("corp:ada", Some(BTreeSet::from(groups))));
+    let of_the_agent = signer.sign(&claims(&json!({"groups": ["admin", "local-admin", "sre"]})));
+    let named = scene.oidc.verify(&of_the_agent).await.unwrap();
+    assert_eq!(named.groups, Some(BTreeSet::from(["sre".to_owned()])));
     let by_mail = Oidc::new(vec![IssuerSettings {
         principal_claim: "email".to_owned(),
         groups_claim: None,
@@ -220,6 +224,9 @@ async fn groups_are_as_the_issuer_says_but_for_the_admins() {
     let mail = |verified: bool| signer.sign(&claims(&json!({"email": "ada@example.com", "email_verified": verified})));
     assert_eq!(by_mail.verify(&mail(true)).await.unwrap().groups, None);
     assert!(by_mail.verify(&mail(false)).await.is_err());
+    for unsaid in [json!({"email": "ada@example.com"}), json!({"email": "ada@example.com", "email_verified": "true"})] {
+        assert!(by_mail.verify(&signer.sign(&claims(&unsaid))).await.is_err(), "{unsaid}");
+    }
 }
 
 #[tokio::test]
@@ -245,8 +252,12 @@ async fn a_new_key_is_found_once_the_issuer_may_be_asked_again_and_the_known_one
 async fn documents_of_another_issuer_or_of_no_use_leave_nobody_known() {
     let signer = Signer::new("k1", Algorithm::ES256);
     let token = signer.sign(&claims(&json!({})));
+    // Of another issuer, and nothing else is wrong with it: the keys are there.
+    let scene = Scene::new(&[signer.published()]);
+    let keys = url::Url::from_file_path(scene.folder.path().join("keys.json")).unwrap();
+    scene.write("discovery.json", &json!({"issuer": "https://other.example", "jwks_uri": keys.as_str()}));
+    scene.check(&token, Err("cannot be had")).await;
     for document in [
-        json!({"issuer": "https://other.example", "jwks_uri": "file:///nowhere"}),
         json!({"issuer": ISSUER, "jwks_uri": "http://issuer.example/keys"}),
         json!({"issuer": ISSUER, "jwks_uri": "file:///nowhere/keys.json"}),
         json!({"issuer": ISSUER}),
@@ -269,4 +280,24 @@ async fn documents_of_another_issuer_or_of_no_use_leave_nobody_known() {
         }]);
         assert!(refused.is_err(), "{address}");
     }
+}
+
+#[test]
+fn a_document_in_the_web_names_no_file() {
+    let check = |discovery: &str, keys: &str, expected: Result<(), &str>| {
+        let of = Keys::of(&IssuerSettings {
+            discovery: Some(discovery.to_owned()),
+            ..settings(Path::new("/"))
+        })
+        .unwrap();
+        let document = json!({"issuer": ISSUER, "jwks_uri": keys}).to_string();
+        match (of.place_of_keys(document.as_bytes()), expected) {
+            (Ok(place), expected) => assert_eq!(Ok(()), expected, "{place}"),
+            (Err(error), expected) => assert!(expected.is_err_and(|said| error.to_string().contains(said)), "{error}"),
+        }
+    };
+    check("https://issuer.example/d", "https://issuer.example/k", Ok(()));
+    check("file:///d.json", "file:///k.json", Ok(()));
+    check("https://issuer.example/d", "file:///k.json", Err("names a file"));
+    check("https://issuer.example/d", "http://issuer.example/k", Err("neither"));
 }
