@@ -176,8 +176,7 @@ impl Keys {
         let text = self.fetch(&self.discovery).await?;
         let place = self.place_of_keys(&text)?;
         let text = self.fetch(&place).await?;
-        let set: serde_json::Value =
-            serde_json::from_slice(&text).map_err(|error| wrong(&place, format!("is no set of keys: {error}")))?;
+        let set: serde_json::Value = serde_json::from_slice(&text).map_err(|error| wrong(&place, format!("is no set of keys: {error}")))?;
         Ok(usable(&set))
     }
 

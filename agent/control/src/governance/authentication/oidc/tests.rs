@@ -224,7 +224,10 @@ async fn groups_are_as_the_issuer_says_but_for_the_admins() {
     let mail = |verified: bool| signer.sign(&claims(&json!({"email": "ada@example.com", "email_verified": verified})));
     assert_eq!(by_mail.verify(&mail(true)).await.unwrap().groups, None);
     assert!(by_mail.verify(&mail(false)).await.is_err());
-    for unsaid in [json!({"email": "ada@example.com"}), json!({"email": "ada@example.com", "email_verified": "true"})] {
+    for unsaid in [
+        json!({"email": "ada@example.com"}),
+        json!({"email": "ada@example.com", "email_verified": "true"}),
+    ] {
         assert!(by_mail.verify(&signer.sign(&claims(&unsaid))).await.is_err(), "{unsaid}");
     }
 }
@@ -255,7 +258,10 @@ async fn documents_of_another_issuer_or_of_no_use_leave_nobody_known() {
     // Of another issuer, and nothing else is wrong with it: the keys are there.
     let scene = Scene::new(&[signer.published()]);
     let keys = url::Url::from_file_path(scene.folder.path().join("keys.json")).unwrap();
-    scene.write("discovery.json", &json!({"issuer": "https://other.example", "jwks_uri": keys.as_str()}));
+    scene.write(
+        "discovery.json",
+        &json!({"issuer": "https://other.example", "jwks_uri": keys.as_str()}),
+    );
     scene.check(&token, Err("cannot be had")).await;
     for document in [
         json!({"issuer": ISSUER, "jwks_uri": "http://issuer.example/keys"}),
