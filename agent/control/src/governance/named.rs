@@ -16,11 +16,18 @@ pub(super) type Place = (SecurableType, String);
 
 /// The places of one need of a stream, without the credentials, which are named by its connections.
 pub(super) fn in_stream(spec: &StreamSpec, on: On) -> Vec<Place> {
-    let destination = &spec.ingestion.destination;
+    let (destination, name) = (&spec.ingestion.destination, &spec.name);
     match on {
         On::Itself | On::Credentials => Vec::new(),
-        On::Catalog => vec![(SecurableType::Catalog, destination.catalog().to_owned())],
-        On::Schema => vec![(SecurableType::Schema, schema_of(destination.catalog(), destination.schema()))],
+        // The name takes a place in a schema as the table does, and that it is taken already can be told from a create.
+        On::Catalog => places(SecurableType::Catalog, [destination.catalog(), name.catalog()].map(str::to_owned)),
+        On::Schema => {
+            let of_name = schema_of(name.catalog(), name.schema());
+            places(
+                SecurableType::Schema,
+                [schema_of(destination.catalog(), destination.schema()), of_name],
+            )
+        }
         On::Connections => places(SecurableType::Connection, connections(spec).into_iter().map(ToString::to_string)),
         On::Scopes => places(SecurableType::SecretScope, scopes(spec)),
         On::Volumes => places(SecurableType::Volume, volumes(spec)),

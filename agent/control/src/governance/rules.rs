@@ -41,9 +41,9 @@ pub struct Need {
 pub enum On {
     /// What the request names; for a stream, its ingestion table.
     Itself,
-    /// The destination's catalog.
+    /// The catalogs of the destination and of the stream's name.
     Catalog,
-    /// The destination's schema.
+    /// The schemas of the destination and of the stream's name.
     Schema,
     /// The connections that are named.
     Connections,
