@@ -64,7 +64,8 @@ impl StreamService {
         }
         let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
         let existing = services.store.stream_by_name(&spec.name).await?;
-        if is_sound {
+        // What stands where a table is to go is told to who may put one there, as a create would tell it.
+        if is_sound && (request.as_new || self.may_create(context, spec).await?) {
             let in_the_way = self.what_is_in_the_way(context, spec, existing.as_ref()).await?;
             answer.violations.extend(in_the_way);
         }
@@ -79,6 +80,15 @@ impl StreamService {
             }
         }
         Ok(answer)
+    }
+
+    async fn may_create(&self, context: &RequestContext, spec: &StreamSpec) -> Result<bool, ServiceError> {
+        let authorizer = &self.services.authorizer;
+        match authorizer.authorize(context, Action::Create, Securable::NewStream(spec)).await {
+            Ok(_) => Ok(true),
+            Err(ServiceError::PermissionDenied(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// What a create would find where its table is to go. The stream of that name, if there is one, goes first, and its table

@@ -1,6 +1,7 @@
 //! Who may do what, as callers meet it: over the port, as other principals than the admin.
 
 mod audit;
+mod checks;
 mod grants;
 mod lists;
 
@@ -36,7 +37,7 @@ impl tonic::service::Interceptor for SaysWho {
 /// An agent that believes its callers.
 pub(super) struct Town {
     pub(super) store: Arc<dyn Store>,
-    _engine: FakeEngine,
+    engine: FakeEngine,
     channel: Channel,
     _reconciler: Reconciler,
     _folder: tempfile::TempDir,
@@ -57,7 +58,7 @@ impl Town {
         let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
         Self {
             store,
-            _engine: engine,
+            engine,
             channel,
             _reconciler: reconciler,
             _folder: folder,
