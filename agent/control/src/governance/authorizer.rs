@@ -1,6 +1,7 @@
 //! Decides by the table of rules over what the store has: grants, owners, and which names there are. The invariant: a
 //! refusal is the same for a name that exists and for one that does not, and a caller learns that a name does not exist only
-//! where it would see what has that name.
+//! where it would see what has that name. Who is let through is told which life of the name was looked at, and never let
+//! through for a name that nothing has: what gets the name a moment later was not judged.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use super::grants::Grants;
 use super::named::{self, Place};
 use super::privilege::{Privilege, SecurableType};
 use super::rules::{CREATE_STREAM, Need, On, Rule, rule};
-use super::{Action, Authorizer, Listed, Principal, RequestContext, Securable, SecurableKind};
-use crate::services::error::ServiceError;
+use super::{Action, Allowed, Authorizer, Listed, Principal, RequestContext, Securable, SecurableKind};
+use crate::services::error::{Kind, ServiceError};
 use crate::store::documents::{self, CredentialRecord, FormerStreamRecord, ScopeRecord, VolumeRecord};
 use crate::store::{Store, StoreError};
 
@@ -31,6 +32,27 @@ struct Wanted {
     place: Place,
     owner: Owner,
     shown: String,
+    life: Life,
+}
+
+/// What has the name that a request is about.
+enum Life {
+    /// The need is not on what the request is about, or that has no lives.
+    Elsewhere,
+    /// One of this uid.
+    Uid(String),
+    /// Nothing of that kind.
+    Nothing(Kind),
+}
+
+/// What comes of a request.
+enum Judged {
+    /// The caller may, with the life of that uid if there is one.
+    May(Option<String>),
+    /// The caller may learn that there is nothing.
+    Nothing(Kind),
+    /// The caller lacks this; nothing of it where only the admin group may.
+    Lacks(Vec<Missing>),
 }
 
 /// Who owns a place.
@@ -49,29 +71,32 @@ impl GrantAuthorizer {
 
     /// What a principal lacks to run a stream as it is declared.
     pub async fn missing_to_run(&self, principal: &Principal, spec: &StreamSpec) -> Result<Vec<Missing>, StoreError> {
-        self.missing(principal, CREATE_STREAM, Securable::NewStream(spec)).await
+        match self.judge(principal, CREATE_STREAM, Securable::NewStream(spec)).await? {
+            Judged::Lacks(missing) => Ok(missing),
+            Judged::May(_) | Judged::Nothing(_) => Ok(Vec::new()),
+        }
     }
 
-    /// What the caller lacks; `None` where only the admin group may.
-    async fn lacks(&self, principal: &Principal, action: Action, securable: Securable<'_>) -> Result<Result<(), Vec<Missing>>, StoreError> {
+    async fn decide(&self, principal: &Principal, action: Action, securable: Securable<'_>) -> Result<Judged, StoreError> {
         let kind = securable.kind();
         let needs = match rule(action, kind) {
-            _ if principal.name().is_empty() => return Ok(Err(Vec::new())),
-            Rule::Never => return Ok(Err(Vec::new())),
-            _ if principal.is_admin() => return Ok(Ok(())),
-            Rule::Anyone | Rule::Filtered => return Ok(Ok(())),
-            Rule::Admins => return Ok(Err(Vec::new())),
+            _ if principal.name().is_empty() => return Ok(Judged::Lacks(Vec::new())),
+            Rule::Never => return Ok(Judged::Lacks(Vec::new())),
+            _ if principal.is_admin() => return Ok(Judged::May(None)),
+            Rule::Anyone | Rule::Filtered => return Ok(Judged::May(None)),
+            Rule::Admins => return Ok(Judged::Lacks(Vec::new())),
             Rule::Themselves => {
                 let is_own = matches!(securable, Securable::Tokens(whose) if whose == principal.name());
-                return Ok(if is_own { Ok(()) } else { Err(Vec::new()) });
+                return Ok(if is_own { Judged::May(None) } else { Judged::Lacks(Vec::new()) });
             }
             Rule::AsCreateOrUpdate if self.sees(principal, securable).await? => rule(Action::Update, kind),
             Rule::AsCreateOrUpdate => rule(Action::Create, kind),
             needs @ Rule::Needs(_) => needs,
         };
-        let Rule::Needs(needs) = needs else { return Ok(Err(Vec::new())) };
-        let missing = self.missing(principal, needs, securable).await?;
-        Ok(if missing.is_empty() { Ok(()) } else { Err(missing) })
+        match needs {
+            Rule::Needs(needs) => self.judge(principal, needs, securable).await,
+            _ => Ok(Judged::Lacks(Vec::new())),
+        }
     }
 
     /// Whether there is something of that name, and the caller may read it.
@@ -96,10 +121,11 @@ impl GrantAuthorizer {
         self.hold(principal, read_by(kind), &place, &Owner::LookUp).await
     }
 
-    async fn missing(&self, principal: &Principal, needs: &[Need], securable: Securable<'_>) -> Result<Vec<Missing>, StoreError> {
+    async fn judge(&self, principal: &Principal, needs: &[Need], securable: Securable<'_>) -> Result<Judged, StoreError> {
         if principal.is_admin() {
-            return Ok(Vec::new());
+            return Ok(Judged::May(None));
         }
+        // What has the name is read before the grants, which go with it: those of a later life are of no use to this one.
         let mut wanted = Vec::new();
         for need in needs {
             match need.on {
@@ -112,7 +138,7 @@ impl GrantAuthorizer {
         }
         let places = wanted.iter().map(|wanted| (wanted.place.0, wanted.place.1.as_str()));
         let grants = Grants::on(&self.store, places).await?;
-        let mut missing = Vec::new();
+        let (mut missing, mut uid, mut nothing) = (Vec::new(), None, None);
         for wanted in wanted {
             let given = grants.give(principal, &wanted.enough, wanted.place.0, &wanted.place.1);
             if !given && !self.owns(principal, &wanted.place, &wanted.owner).await? {
@@ -122,12 +148,21 @@ impl GrantAuthorizer {
                     place: wanted.shown,
                 });
             }
+            match wanted.life {
+                Life::Elsewhere => {}
+                Life::Uid(found) => uid = Some(found),
+                Life::Nothing(kind) => nothing = Some(kind),
+            }
         }
         // Who may not use a connection is not told which credential it has.
         if missing.iter().any(|missing| missing.on == On::Connections) {
             missing.retain(|missing| missing.on != On::Credentials);
         }
-        Ok(missing)
+        Ok(match nothing {
+            _ if !missing.is_empty() => Judged::Lacks(missing),
+            Some(kind) => Judged::Nothing(kind),
+            None => Judged::May(uid),
+        })
     }
 
     /// The places of a need that are not what the request is about.
@@ -152,15 +187,15 @@ impl GrantAuthorizer {
 
     /// The need on what the request is about. Nothing of that name: it is met where the caller would see what has it.
     async fn itself(&self, principal: &Principal, need: Need, securable: Securable<'_>) -> Result<Option<Wanted>, StoreError> {
-        let place = match securable {
+        let (kind, place) = match securable {
             Securable::Stream(name) => return self.stream(principal, need, name).await.map(Some),
             Securable::NewStream(spec) => return self.stream(principal, need, &spec.name).await.map(Some),
-            Securable::Connection(name) => (SecurableType::Connection, name.to_string()),
-            Securable::DeclaredConnection(spec) => (SecurableType::Connection, spec.name.to_string()),
-            Securable::Credential(name) => (SecurableType::ServiceCredential, name.to_string()),
-            Securable::SecretScope(name) => (SecurableType::SecretScope, name.to_string()),
-            Securable::Volume(name) => (SecurableType::Volume, name.to_string()),
-            Securable::Grants(securable_type, name) => (securable_type, name.to_owned()),
+            Securable::Connection(name) => (Kind::Connection, (SecurableType::Connection, name.to_string())),
+            Securable::DeclaredConnection(spec) => (Kind::Connection, (SecurableType::Connection, spec.name.to_string())),
+            Securable::Credential(name) => (Kind::Credential, (SecurableType::ServiceCredential, name.to_string())),
+            Securable::SecretScope(name) => (Kind::Scope, (SecurableType::SecretScope, name.to_string())),
+            Securable::Volume(name) => (Kind::Volume, (SecurableType::Volume, name.to_string())),
+            Securable::Grants(securable_type, name) => return Ok(Some(elsewhere(need, (securable_type, name.to_owned())))),
             Securable::Agent
             | Securable::Streams(_)
             | Securable::Connections
@@ -170,11 +205,17 @@ impl GrantAuthorizer {
             | Securable::AllGrants
             | Securable::Tokens(_) => return Ok(None),
         };
+        let found = self.found(&place).await?;
         let mut wanted = elsewhere(need, place);
-        if wanted.place.0 == SecurableType::Volume && self.owner(&wanted.place).await?.is_none() {
+        if found.is_none() && kind == Kind::Volume {
             wanted.enough.extend(read_by(SecurableKind::Volume));
         }
-        Ok(Some(wanted))
+        let (life, owner) = found.map_or((Life::Nothing(kind), None), |(uid, owner)| (Life::Uid(uid), Some(owner)));
+        Ok(Some(Wanted {
+            life,
+            owner: Owner::Known(owner),
+            ..wanted
+        }))
     }
 
     /// The need on a stream: on its table, or, if there is none, on the schema that its name is in.
@@ -187,6 +228,7 @@ impl GrantAuthorizer {
                 place: (SecurableType::Table, record.declared.spec.ingestion.destination.to_string()),
                 owner: Owner::Known(Some(record.declared.created_by)),
                 shown,
+                life: Life::Uid(record.uid),
             });
         }
         let former = documents::get::<FormerStreamRecord>(&self.store, name.as_str()).await?;
@@ -199,6 +241,7 @@ impl GrantAuthorizer {
             place: (SecurableType::Schema, named::schema_of(name.catalog(), name.schema())),
             owner: Owner::Known(saw_it.then(|| principal.name().to_owned())),
             shown,
+            life: Life::Nothing(Kind::Stream),
         })
     }
 
@@ -218,7 +261,12 @@ impl GrantAuthorizer {
     }
 
     /// The owner of what is there; `None` where nothing is, and for catalogs and schemas, which nobody owns.
-    async fn owner(&self, (securable_type, name): &Place) -> Result<Option<String>, StoreError> {
+    async fn owner(&self, place: &Place) -> Result<Option<String>, StoreError> {
+        Ok(self.found(place).await?.map(|(_, owner)| owner))
+    }
+
+    /// Uid and owner of what is there; for a table, of its stream.
+    async fn found(&self, (securable_type, name): &Place) -> Result<Option<(String, String)>, StoreError> {
         let store = &self.store;
         Ok(match securable_type {
             SecurableType::Catalog | SecurableType::Schema => None,
@@ -227,21 +275,24 @@ impl GrantAuthorizer {
                 let Some(stream) = store.stream_of_table(&table).await? else {
                     return Ok(None);
                 };
-                store.stream_by_name(&stream).await?.map(|record| record.declared.created_by)
+                store
+                    .stream_by_name(&stream)
+                    .await?
+                    .map(|record| (record.uid, record.declared.created_by))
             }
             SecurableType::Connection => {
                 let Ok(name) = ConnectionName::parse(name) else { return Ok(None) };
-                store.connection(&name).await?.map(|record| record.created_by)
+                store.connection(&name).await?.map(|record| (record.uid, record.created_by))
             }
             SecurableType::ServiceCredential => documents::get::<CredentialRecord>(store, name)
                 .await?
-                .map(|record| record.authorship.created_by),
+                .map(|record| (record.authorship.uid, record.authorship.created_by)),
             SecurableType::SecretScope => documents::get::<ScopeRecord>(store, name)
                 .await?
-                .map(|record| record.authorship.created_by),
+                .map(|record| (record.authorship.uid, record.authorship.created_by)),
             SecurableType::Volume => documents::get::<VolumeRecord>(store, name)
                 .await?
-                .map(|record| record.authorship.created_by),
+                .map(|record| (record.authorship.uid, record.authorship.created_by)),
         })
     }
 }
@@ -255,6 +306,7 @@ fn elsewhere(need: Need, place: Place) -> Wanted {
         place,
         owner: Owner::LookUp,
         shown,
+        life: Life::Elsewhere,
     }
 }
 
@@ -268,11 +320,15 @@ fn read_by(kind: SecurableKind) -> &'static [Privilege] {
 
 #[async_trait]
 impl Authorizer for GrantAuthorizer {
-    async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<(), ServiceError> {
+    async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<Allowed, ServiceError> {
         crate::audit::asked(action, &securable);
-        match self.lacks(&context.principal, action, securable).await? {
-            Ok(()) => Ok(()),
-            Err(missing) => Err(ServiceError::PermissionDenied(Box::new(Denial {
+        match self.decide(&context.principal, action, securable).await? {
+            Judged::May(uid) => Ok(Allowed { uid }),
+            Judged::Nothing(kind) => Err(ServiceError::NotFound {
+                kind,
+                name: securable.name(),
+            }),
+            Judged::Lacks(missing) => Err(ServiceError::PermissionDenied(Box::new(Denial {
                 principal: context.principal.name().to_owned(),
                 doing: format!("{} {securable}", action.verb()),
                 missing,

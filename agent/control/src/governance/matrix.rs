@@ -134,8 +134,8 @@ impl World {
             request_id: "r".into(),
         };
         match self.authorizer.authorize(&context, action, securable).await {
-            Ok(()) => Ok(()),
-            Err(error @ ServiceError::PermissionDenied(_)) => Err(error.to_string()),
+            Ok(_) => Ok(()),
+            Err(error @ (ServiceError::PermissionDenied(_) | ServiceError::NotFound { .. })) => Err(error.to_string()),
             Err(error) => panic!("{error}"),
         }
     }
@@ -452,7 +452,7 @@ async fn a_refusal_is_the_same_for_what_is_there_and_for_what_is_not() {
             }
         }
     }
-    // Who would see it is told that it is not there: the authorizer lets it through, and the service finds nothing.
+    // Who would see it is told that it is not there, and is not let through: what has the name a moment later was not judged.
     for (who, privilege) in [("ann", Privilege::Select), ("zoe", Privilege::Manage)] {
         world
             .grant(
@@ -460,12 +460,72 @@ async fn a_refusal_is_the_same_for_what_is_there_and_for_what_is_not() {
                 &Granted::from([((SecurableType::Schema, "main.pay"), BTreeSet::from([privilege]))]),
             )
             .await;
-        for action in [Action::Read, Action::Update, Action::Delete] {
-            assert_eq!(
-                world.ask(who, &[], action, Securable::Stream(&away.stream)).await,
-                Ok(()),
-                "{action:?}"
-            );
+        for action in [Action::Read, Action::Update, Action::Operate, Action::Delete] {
+            let told = world.ask(who, &[], action, Securable::Stream(&away.stream)).await;
+            assert_eq!(told, Err("there is no stream `main.pay.absent`".to_owned()), "{action:?} by {who}");
         }
     }
+    world
+        .grant(
+            "ann",
+            &Granted::from([((SecurableType::Schema, "main.pay"), BTreeSet::from([Privilege::ReadVolume]))]),
+        )
+        .await;
+    let told = world.ask("ann", &[], Action::Delete, Securable::Volume(&away.volume)).await;
+    assert_eq!(told, Err("there is no volume `main.pay.absent`".to_owned()));
+}
+
+#[tokio::test]
+async fn a_stream_needs_the_schema_of_its_name_as_well_as_that_of_its_table() {
+    let world = World::new().await;
+    let mut spec = stream("main.old.fresh");
+    spec.ingestion.destination = TableName::parse("main.pay.fresh_raw").unwrap();
+    let on_schema = BTreeSet::from([Privilege::UseSchema, Privilege::CreateTable]);
+    let all = Granted::from([
+        ((SecurableType::Catalog, "main"), BTreeSet::from([Privilege::UseCatalog])),
+        ((SecurableType::Schema, "main.pay"), on_schema.clone()),
+        ((SecurableType::Schema, "main.old"), on_schema),
+        ((SecurableType::Connection, "kafka"), BTreeSet::from([Privilege::UseConnection])),
+        ((SecurableType::ServiceCredential, "role"), BTreeSet::from([Privilege::Access])),
+    ]);
+    for left_out in [Some("main.old"), Some("main.pay"), None] {
+        let granted = all.iter().filter(|((_, name), _)| Some(*name) != left_out);
+        world
+            .grant("bob", &granted.map(|(place, held)| (*place, held.clone())).collect())
+            .await;
+        for action in [Action::Create, Action::Check] {
+            let answer = world.ask("bob", &[], action, Securable::NewStream(&spec)).await;
+            match left_out {
+                None => assert_eq!(answer, Ok(()), "{action:?}"),
+                Some(schema) => assert!(
+                    answer.unwrap_err().contains(&format!("CREATE TABLE on the schema `{schema}`")),
+                    "{action:?}"
+                ),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_is_let_through_is_let_through_for_one_life_of_the_name() {
+    let world = World::new().await;
+    let names = names("orders", "");
+    let context = RequestContext {
+        principal: Principal::new(OWNER, BTreeSet::new()),
+        request_id: "r".into(),
+    };
+    let cases = [
+        (Securable::Stream(&names.stream), "u1".to_owned()),
+        (Securable::Connection(&names.connection.name), connection("msk").uid),
+        (Securable::Credential(&names.credential), "u".to_owned()),
+        (Securable::Volume(&names.volume), "u".to_owned()),
+    ];
+    for (securable, uid) in cases {
+        let allowed = world.authorizer.authorize(&context, Action::Update, securable).await.unwrap();
+        assert_eq!(allowed.uid.as_deref(), Some(uid.as_str()), "{securable}");
+        for (meant, life) in [("", Some(uid.clone())), (uid.as_str(), Some(uid.clone())), ("another", None)] {
+            assert_eq!(allowed.clone().life(meant), life, "{securable}, of {meant:?}");
+        }
+    }
+    assert_eq!(crate::governance::Allowed::default().life("u9"), Some("u9".to_owned()));
 }

@@ -52,11 +52,31 @@ pub struct Listed<'a> {
     pub owner: Option<&'a str>,
 }
 
+/// That a caller may do what it asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// The life of the name that was judged; `None`: any, and whatever has no lives.
+    pub uid: Option<String>,
+}
+
+impl Allowed {
+    /// The one life that a call may act on, if its caller means the one of uid `meant` (empty: any); empty for any. `None` if the
+    /// caller means another one than was judged.
+    pub fn life(self, meant: &str) -> Option<String> {
+        match self.uid {
+            Some(judged) if meant.is_empty() || judged == meant => Some(judged),
+            Some(_) => None,
+            None => Some(meant.to_owned()),
+        }
+    }
+}
+
 /// Decides who may do what.
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
-    /// `Ok` if the caller may; `ServiceError::PermissionDenied` if not, the same whether the securable exists or not.
-    async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<(), ServiceError>;
+    /// `Ok` if the caller may; `ServiceError::PermissionDenied` if not, the same whether the securable exists or not;
+    /// `ServiceError::NotFound` where there is nothing that could be judged and the caller may know that.
+    async fn authorize(&self, context: &RequestContext, action: Action, securable: Securable<'_>) -> Result<Allowed, ServiceError>;
 
     /// Which of these, all of one kind, a principal may read, in their order.
     async fn readable(&self, principal: &Principal, kind: SecurableKind, listed: &[Listed<'_>]) -> Result<Vec<bool>, ServiceError>;

@@ -86,10 +86,14 @@ impl CredentialService {
         uid: &str,
     ) -> Result<CredentialRecord, ServiceError> {
         let DeclaredCredential { name, identity } = declared;
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Update, Securable::Credential(&name))
             .await?;
+        let uid = &allowed
+            .life(uid)
+            .ok_or_else(|| governed::another_life::<CredentialRecord>(name.as_str()))?;
         check(&identity)?;
         let planned = Planned {
             name: name.as_str(),
@@ -110,10 +114,14 @@ impl CredentialService {
     /// Deletes a credential, one that connections use only if the caller says so. Another life of the name than `uid` (empty:
     /// any) is missing.
     pub async fn delete(&self, context: &RequestContext, name: &CredentialName, even_if_used: bool, uid: &str) -> Result<(), ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Delete, Securable::Credential(name))
             .await?;
+        let uid = &allowed
+            .life(uid)
+            .ok_or_else(|| governed::not_found::<CredentialRecord>(name.as_str()))?;
         let what = UsedThing::Credential(name.clone());
         match self.services.store.delete_if_unused(&what, uid, even_if_used).await? {
             DeletedIfUnused::Deleted => {

@@ -107,10 +107,7 @@ pub(super) async fn update<T: Governed>(
         let record: T = get(services, planned.name).await?;
         found = record.generation();
         if !planned.uid.is_empty() && planned.uid != record.authorship().uid {
-            return Err(ServiceError::AnotherLife {
-                kind: T::NAMED,
-                name: planned.name.to_owned(),
-            });
+            return Err(another_life::<T>(planned.name));
         }
         if planned.generation != 0 && planned.generation != found {
             break;
@@ -182,6 +179,13 @@ pub(super) fn in_use(field: &'static str, value: &str, what: &str, users: &Users
 fn shown(names: &[impl std::fmt::Display]) -> String {
     let names: Vec<String> = names.iter().take(NAMES_IN_A_MESSAGE_MAX).map(|name| format!("`{name}`")).collect();
     names.join(", ")
+}
+
+pub(super) fn another_life<T: Governed>(name: &str) -> ServiceError {
+    ServiceError::AnotherLife {
+        kind: T::NAMED,
+        name: name.to_owned(),
+    }
 }
 
 pub(super) fn not_found<T: Governed>(name: &str) -> ServiceError {

@@ -54,12 +54,14 @@ impl SecretService {
 
     /// Deletes a scope with all its secrets, one that others use only if the caller says so.
     pub async fn delete_scope(&self, context: &RequestContext, name: &ScopeName, even_if_used: bool) -> Result<(), ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Delete, Securable::SecretScope(name))
             .await?;
+        let uid = allowed.life("").unwrap_or_default();
         let what = UsedThing::Scope(name.clone());
-        match self.services.store.delete_if_unused(&what, "", even_if_used).await? {
+        match self.services.store.delete_if_unused(&what, &uid, even_if_used).await? {
             DeletedIfUnused::Deleted => {
                 tracing::info!(scope = %name, by = context.principal.name(), "deleted secret scope");
                 self.services.announce(&what).await;

@@ -79,10 +79,14 @@ impl VolumeService {
         uid: &str,
     ) -> Result<VolumeRecord, ServiceError> {
         let DeclaredVolume { name, storage_location } = declared;
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Update, Securable::Volume(&name))
             .await?;
+        let uid = &allowed
+            .life(uid)
+            .ok_or_else(|| governed::another_life::<VolumeRecord>(name.as_str()))?;
         self.check(&storage_location).await?;
         let planned = Planned {
             name: name.as_str(),
@@ -100,10 +104,14 @@ impl VolumeService {
 
     /// Forgets a volume; what is in it stays. Another life of the name than `uid` (empty: any) is missing.
     pub async fn delete(&self, context: &RequestContext, name: &VolumeName, uid: &str) -> Result<(), ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Delete, Securable::Volume(name))
             .await?;
+        let uid = &allowed
+            .life(uid)
+            .ok_or_else(|| governed::not_found::<VolumeRecord>(name.as_str()))?;
         governed::delete::<VolumeRecord>(&self.services, context, name.as_str(), uid).await
     }
 

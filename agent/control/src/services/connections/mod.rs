@@ -103,11 +103,15 @@ impl ConnectionService {
 
     /// One connection.
     pub async fn get(&self, context: &RequestContext, name: &ConnectionName) -> Result<ConnectionView, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Read, Securable::Connection(name))
             .await?;
         let record = self.services.store.connection(name).await?.ok_or_else(|| not_found(name))?;
+        if allowed.life(&record.uid).is_none() {
+            return Err(not_found(name));
+        }
         self.view(record).await
     }
 
@@ -139,16 +143,13 @@ impl ConnectionService {
     /// Deletes a connection and its literal secrets, one that streams use only if the caller says so.
     pub async fn delete(&self, context: &RequestContext, request: &ConnectionToDelete) -> Result<(), ServiceError> {
         let name = &request.name;
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Delete, Securable::Connection(name))
             .await?;
-        match self
-            .services
-            .store
-            .delete_connection(name, &request.uid, request.even_if_used)
-            .await?
-        {
+        let uid = allowed.life(&request.uid).ok_or_else(|| not_found(name))?;
+        match self.services.store.delete_connection(name, &uid, request.even_if_used).await? {
             DeletedConnection::Deleted => {
                 tracing::info!(connection = %name, by = context.principal.name(), "deleted connection");
                 self.services.connection_changes.announce(name);
@@ -220,6 +221,13 @@ fn listed(record: &ConnectionRecord) -> Listed<'_> {
         securable_type: SecurableType::Connection,
         name: record.spec.name.as_str(),
         owner: Some(record.created_by.as_str()),
+    }
+}
+
+fn another_life(name: &ConnectionName) -> ServiceError {
+    ServiceError::AnotherLife {
+        kind: Kind::Connection,
+        name: name.to_string(),
     }
 }
 

@@ -7,7 +7,7 @@ use stream_spec::name::SecretKey;
 use uuid::Uuid;
 
 use super::secrets::{self, LiteralChanges, LiteralPlan};
-use super::{ConnectionChange, ConnectionService, ConnectionView, DeclaredConnection, not_found};
+use super::{ConnectionChange, ConnectionService, ConnectionView, DeclaredConnection, another_life, not_found};
 use crate::clock;
 use crate::governance::secrets::NewSecret;
 use crate::governance::{Action, RequestContext, Securable};
@@ -64,19 +64,18 @@ impl ConnectionService {
     /// Changes a connection; pipelines that use it reconnect at their exact positions.
     pub async fn update(&self, context: &RequestContext, change: ConnectionChange<'_>) -> Result<ConnectionView, ServiceError> {
         let name = &change.name;
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Update, Securable::Connection(name))
             .await?;
+        let uid = allowed.life(&change.uid).ok_or_else(|| another_life(name))?;
         let mut found = 0;
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let record = self.services.store.connection(name).await?.ok_or_else(|| not_found(name))?;
             found = record.generation;
-            if !change.uid.is_empty() && change.uid != record.uid {
-                return Err(ServiceError::AnotherLife {
-                    kind: Kind::Connection,
-                    name: name.to_string(),
-                });
+            if !uid.is_empty() && uid != record.uid {
+                return Err(another_life(name));
             }
             if change.generation != 0 && change.generation != found {
                 break;

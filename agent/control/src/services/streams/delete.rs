@@ -28,10 +28,15 @@ pub struct StreamToDelete {
 impl StreamService {
     /// Deletes a stream; true when it is gone, false when the deletion goes on.
     pub async fn delete(&self, context: &RequestContext, request: StreamToDelete) -> Result<bool, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Delete, Securable::Stream(&request.name))
             .await?;
+        let request = StreamToDelete {
+            uid: allowed.life(&request.uid).ok_or_else(|| not_found(&request.name))?,
+            ..request
+        };
         let uid = self.declare_deleted(&request).await?;
         tracing::info!(stream = %request.name, stream.uid = uid, by = context.principal.name(), "asked for deletion");
         self.services.reconciler.wake(&uid);

@@ -82,10 +82,7 @@ impl StreamService {
     async fn find_present(&self, name: &StreamName, uid: &str) -> Result<StreamRecord, ServiceError> {
         let record = self.find(name).await?;
         if !uid.is_empty() && uid != record.uid {
-            return Err(ServiceError::AnotherLife {
-                kind: Kind::Stream,
-                name: name.to_string(),
-            });
+            return Err(another_life(name));
         }
         match record.declared.presence {
             Presence::Present => Ok(record),
@@ -96,6 +93,13 @@ impl StreamService {
                 "wait until it is gone, then create it again",
             )),
         }
+    }
+}
+
+fn another_life(name: &StreamName) -> ServiceError {
+    ServiceError::AnotherLife {
+        kind: Kind::Stream,
+        name: name.to_string(),
     }
 }
 

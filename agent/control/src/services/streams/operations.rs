@@ -6,7 +6,7 @@ use stream_spec::name::StreamName;
 use stream_spec::stream::StreamOperations;
 use stream_spec::validate;
 
-use super::{StreamService, StreamView, not_found};
+use super::{StreamService, StreamView, another_life, not_found};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::limits::WRITE_ATTEMPTS_MAX;
 use crate::services::error::{Kind, ServiceError};
@@ -32,10 +32,15 @@ pub struct OperationsChange<'a> {
 impl StreamService {
     /// Changes how a stream runs.
     pub async fn set_operations(&self, context: &RequestContext, change: OperationsChange<'_>) -> Result<StreamView, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Operate, Securable::Stream(&change.name))
             .await?;
+        let change = OperationsChange {
+            uid: allowed.life(&change.uid).ok_or_else(|| another_life(&change.name))?,
+            ..change
+        };
         let record = self.write_operations(context, &change).await?;
         let (generation, paused) = (record.declared.operations_generation, record.declared.operations.paused);
         self.services.reconciler.wake(&record.uid);

@@ -18,11 +18,15 @@ use crate::store::records::{Presence, StreamRecord};
 impl StreamService {
     /// One stream.
     pub async fn get(&self, context: &RequestContext, name: &StreamName) -> Result<StreamView, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Read, Securable::Stream(name))
             .await?;
         let record = self.find(name).await?;
+        if allowed.life(&record.uid).is_none() {
+            return Err(super::not_found(name));
+        }
         let record = self.with_table_looked_at(record).await?;
         record.map(|record| self.view(record)).ok_or_else(|| super::not_found(name))
     }

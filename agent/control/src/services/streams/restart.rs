@@ -7,7 +7,7 @@ use stream_pipeline::table::TableError;
 use stream_spec::name::StreamName;
 
 use super::create::DESTINATION_FIELD;
-use super::{StreamService, StreamView, not_found};
+use super::{StreamService, StreamView, another_life, not_found};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::limits::WRITE_ATTEMPTS_MAX;
 use crate::services::error::{Kind, ServiceError};
@@ -31,10 +31,15 @@ pub struct StreamToRestart {
 impl StreamService {
     /// Repairs a stream.
     pub async fn restart(&self, context: &RequestContext, request: StreamToRestart) -> Result<StreamView, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Operate, Securable::Stream(&request.name))
             .await?;
+        let request = StreamToRestart {
+            uid: allowed.life(&request.uid).ok_or_else(|| another_life(&request.name))?,
+            ..request
+        };
         let record = self.find_present(&request.name, &request.uid).await?;
         if request.generation != 0 && request.generation != record.declared.generation {
             return Err(ServiceError::Conflict {

@@ -10,7 +10,7 @@ use stream_spec::validate;
 use stream_spec::verdict::Verdict;
 
 use super::decide::accepted;
-use super::{StreamService, StreamView, not_found};
+use super::{StreamService, StreamView, another_life, not_found};
 use crate::clock;
 use crate::governance::{Action, RequestContext, Securable};
 use crate::limits::{SCHEMA_VERSIONS_MAX, WRITE_ATTEMPTS_MAX};
@@ -52,10 +52,15 @@ pub struct StreamChange {
 impl StreamService {
     /// Changes a stream's definition.
     pub async fn update(&self, context: &RequestContext, change: StreamChange) -> Result<StreamView, ServiceError> {
-        self.services
+        let allowed = self
+            .services
             .authorizer
             .authorize(context, Action::Update, Securable::Stream(&change.name))
             .await?;
+        let change = StreamChange {
+            uid: allowed.life(&change.uid).ok_or_else(|| another_life(&change.name))?,
+            ..change
+        };
         let record = self.write_change(context, &change).await?;
         let generation = record.declared.generation;
         self.services.reconciler.wake(&record.uid);
