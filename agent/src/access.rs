@@ -75,7 +75,29 @@ impl Access {
         if self.client_ca_file.is_some() && !encrypted {
             bail!("client_ca_file is for certificates of callers, which come by TLS only; set tls_cert_file and tls_key_file too");
         }
-        for issuer in &self.issuers {
+        self.check_issuers()
+    }
+
+    /// Refuses issuers that tokens of anybody would be for, or of which one could name the principals of another.
+    fn check_issuers(&self) -> anyhow::Result<()> {
+        for (position, issuer) in self.issuers.iter().enumerate() {
+            for other in self.issuers.iter().take(position) {
+                if other.issuer == issuer.issuer {
+                    bail!(
+                        "the issuer `{}` has two [[oidc]], and the second would never be used; take one out",
+                        issuer.issuer
+                    );
+                }
+                let (one, two) = (&other.principal_prefix, &issuer.principal_prefix);
+                if one.starts_with(two.as_str()) || two.starts_with(one.as_str()) {
+                    bail!(
+                        "the principal_prefix `{one}` of the issuer `{}` and `{two}` of `{}` let one name the principals of the other; \
+                         use two of which none begins with the other",
+                        other.issuer,
+                        issuer.issuer
+                    );
+                }
+            }
             if issuer.issuer.is_empty() || issuer.audience.is_empty() {
                 bail!("an [[oidc]] needs an issuer and an audience that are not empty: whatever is for no one would be for this agent");
             }
@@ -192,6 +214,27 @@ mod tests {
                 ..access.clone()
             };
             check(access, "127.0.0.1:0", Err(said));
+        }
+    }
+
+    #[test]
+    fn no_issuer_names_the_principals_of_another() {
+        let issuer = |name: &str, prefix: &str| {
+            let text = format!("issuer = '{name}'\naudience = 'a'\nprincipal_prefix = '{prefix}'");
+            toml::from_str::<IssuerInFile>(&text).unwrap()
+        };
+        for (first, second, expected) in [
+            (("https://i", "i:"), ("https://j", "j:"), Ok(())),
+            (("https://i", "i:"), ("https://i", "j:"), Err("two [[oidc]]")),
+            (("https://i", "i:"), ("https://j", "i:"), Err("principal_prefix")),
+            (("https://i", ""), ("https://j", "j:"), Err("principal_prefix")),
+            (("https://i", "i:j"), ("https://j", "i:"), Err("principal_prefix")),
+        ] {
+            let access = Access {
+                issuers: vec![issuer(first.0, first.1), issuer(second.0, second.1)],
+                ..access(false, false)
+            };
+            check(access, "127.0.0.1:0", expected);
         }
     }
 }
