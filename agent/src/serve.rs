@@ -88,7 +88,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let vault = Vault::new(store.clone(), master_key::at_start(&config, &store).await?);
     master_key::warn_of_lost_keys(&vault).await?;
     let connection_changes = Arc::new(ConnectionChanges::default());
-    let directory = Arc::new(Directory::new(config.groups.clone()));
+    let directory = Arc::new(Directory::new(config.groups.clone()).with_issuers(config.access.issuers()));
     let resolver = StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone());
     let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     let mut settings = engine_settings(&config);

@@ -153,6 +153,10 @@ pub(crate) const JWT_PARTS: usize = 3;
 /// into some hundred.
 pub(crate) const GROUPS_OF_A_CALLER_MAX: usize = 1_000;
 
+/// Groups that an identity provider named are believed for so long while their member shows no newer token: as long as a token of
+/// ours is good for.
+pub(crate) const GROUPS_SEEN_AGE_MAX: Duration = TOKEN_LIFETIME_DEFAULT;
+
 /// Longest wait for an issuer's answer: a caller waits for it, when its key is not known yet.
 pub(crate) const ISSUER_WAIT: Duration = Duration::from_secs(10);
 

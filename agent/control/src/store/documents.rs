@@ -179,8 +179,14 @@ pub struct PrincipalRecord {
     pub name: String,
     /// Counts changes, from 1.
     pub generation: u64,
-    /// Groups that its last authentication named.
+    /// Groups that its newest token of an identity provider named.
     pub groups: BTreeSet<String>,
+    /// The issuer of that token.
+    #[serde(default)]
+    pub issuer: String,
+    /// When that token was issued, in milliseconds since 1970.
+    #[serde(default)]
+    pub issue_time_ms: i64,
     /// Milliseconds since 1970.
     pub update_time_ms: i64,
 }

@@ -5,7 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::AuthenticationError;
+use super::oidc::{IssuerSettings, Named};
+use crate::clock;
 use crate::governance::principal::{ADMIN, ADMIN_GROUP, LOCAL_ADMIN, Principal, check_name};
+use crate::limits::GROUPS_SEEN_AGE_MAX;
 use crate::store::documents::{self, PrincipalRecord};
 use crate::store::{Store, StoreError};
 
@@ -13,12 +16,22 @@ use crate::store::{Store, StoreError};
 #[derive(Clone, Debug, Default)]
 pub struct Directory {
     groups: BTreeMap<String, BTreeSet<String>>,
+    issuers: Vec<IssuerSettings>,
 }
 
 impl Directory {
     /// Groups with their members, as the configuration has them.
     pub fn new(groups: BTreeMap<String, BTreeSet<String>>) -> Self {
-        Self { groups }
+        Self {
+            groups,
+            issuers: Vec::new(),
+        }
+    }
+
+    /// The same, and what these issuers named is believed while they are configured so.
+    #[must_use]
+    pub fn with_issuers(self, issuers: Vec<IssuerSettings>) -> Self {
+        Self { issuers, ..self }
     }
 
     /// A principal that was authenticated just now; `seen` are the groups that its identity provider names.
@@ -36,7 +49,19 @@ impl Directory {
     /// ours speaks for, and what a stream runs as.
     pub async fn absent_principal(&self, store: &Arc<dyn Store>, name: &str) -> Result<Principal, StoreError> {
         let record = documents::get::<PrincipalRecord>(store, name).await?;
-        Ok(self.principal(name, record.map(|record| record.groups).unwrap_or_default()))
+        let seen = record.map(|record| self.still_believed(record, clock::now_ms()));
+        Ok(self.principal(name, seen.unwrap_or_default()))
+    }
+
+    /// What its issuer may say as it is configured now, unless that is long ago.
+    fn still_believed(&self, record: PrincipalRecord, now_ms: i64) -> BTreeSet<String> {
+        let age = now_ms.saturating_sub(record.issue_time_ms);
+        let is_old = i64::try_from(GROUPS_SEEN_AGE_MAX.as_millis()).is_ok_and(|longest| age > longest);
+        let issuer = self.issuers.iter().find(|issuer| issuer.issuer == record.issuer);
+        let Some(issuer) = issuer.filter(|_| !is_old) else {
+            return BTreeSet::new();
+        };
+        record.groups.into_iter().filter(|group| issuer.may_name(group)).collect()
     }
 
     /// A principal by a name that comes from outside: a claim or a certificate.
@@ -49,26 +74,27 @@ impl Directory {
         Ok(self.principal(name, seen))
     }
 
-    /// Remembers the groups that an identity provider named, if they are others than before.
-    pub(super) async fn remember(
-        &self,
-        store: &Arc<dyn Store>,
-        name: &str,
-        groups: &BTreeSet<String>,
-        now_ms: i64,
-    ) -> Result<(), StoreError> {
-        let found = documents::get::<PrincipalRecord>(store, name).await?;
-        let generation = found.as_ref().map(|found| found.generation);
-        if found.is_some_and(|found| found.groups == *groups) || (generation.is_none() && groups.is_empty()) {
+    /// Remembers the groups that an identity provider named, if nothing newer was seen: whoever keeps an old token must not get back
+    /// into groups with it. A token that does not say when it was issued counts for its own calls alone.
+    pub(super) async fn remember(&self, store: &Arc<dyn Store>, named: &Named, now_ms: i64) -> Result<(), StoreError> {
+        let (Some(groups), Some(issue_time_ms)) = (&named.groups, named.issue_time_ms) else {
+            return Ok(());
+        };
+        let issue_time_ms = issue_time_ms.min(now_ms);
+        let found = documents::get::<PrincipalRecord>(store, &named.name).await?;
+        if found.as_ref().is_some_and(|found| found.issue_time_ms >= issue_time_ms) {
             return Ok(());
         }
+        let generation = found.map(|found| found.generation);
         let record = PrincipalRecord {
-            name: name.to_owned(),
+            name: named.name.clone(),
             generation: generation.unwrap_or(0) + 1,
             groups: groups.clone(),
+            issuer: named.issuer.clone(),
+            issue_time_ms,
             update_time_ms: now_ms,
         };
-        // Whoever wrote in between saw the principal as recently as this call did.
+        // Whoever wrote in between saw the principal, too; the token's next call looks again which is newer.
         match generation {
             None => documents::insert(store, &record).await.map(drop),
             Some(generation) => documents::replace(store, generation, &record).await.map(drop),

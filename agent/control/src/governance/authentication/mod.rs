@@ -163,9 +163,7 @@ impl Authenticator {
         let principal = self
             .directory
             .foreign_principal(&named.name, named.groups.clone().unwrap_or_default())?;
-        if let Some(groups) = named.groups {
-            self.directory.remember(&self.store, &named.name, &groups, now_ms()).await?;
-        }
+        self.directory.remember(&self.store, &named, now_ms()).await?;
         Ok(principal)
     }
 

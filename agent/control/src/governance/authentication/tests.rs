@@ -20,7 +20,7 @@ impl Scene {
 
     fn authenticator(&self, door: Door) -> Authenticator {
         let members = BTreeSet::from(["ada".to_owned()]);
-        let directory = Directory::new(BTreeMap::from([("payments".to_owned(), members)]));
+        let directory = Directory::new(BTreeMap::from([("payments".to_owned(), members)])).with_issuers(vec![issuer()]);
         Authenticator::new(self.store.clone(), Arc::new(directory), Oidc::default(), door)
     }
 
@@ -38,6 +38,53 @@ impl Scene {
         assert_eq!(self.store.insert_token(&record, 0).await.unwrap(), InsertedToken::Inserted);
         text
     }
+}
+
+fn issuer() -> oidc::IssuerSettings {
+    oidc::IssuerSettings {
+        issuer: "https://i".to_owned(),
+        audience: "a".to_owned(),
+        discovery: None,
+        principal_claim: "sub".to_owned(),
+        principal_prefix: String::new(),
+        groups_claim: Some("groups".to_owned()),
+        may_name_admins: true,
+        clock_skew: std::time::Duration::ZERO,
+    }
+}
+
+#[tokio::test]
+async fn groups_that_were_seen_last_as_long_as_their_issuer_may_name_them() {
+    let scene = Scene::new().await;
+    let (day, now) = (24 * 3_600_000, now_ms());
+    let check = async |issuers: Vec<oidc::IssuerSettings>, name: &str, days: i64, expected: &[&str]| {
+        let named = oidc::Named {
+            name: name.to_owned(),
+            groups: Some(BTreeSet::from(["admins", "sre"].map(str::to_owned))),
+            issuer: "https://i".to_owned(),
+            issue_time_ms: Some(now - days * day),
+        };
+        let directory = Directory::default().with_issuers(issuers);
+        directory.remember(&scene.store, &named, now).await.unwrap();
+        let principal = directory.absent_principal(&scene.store, name).await.unwrap();
+        assert_eq!(
+            principal.groups().iter().map(String::as_str).collect::<Vec<_>>(),
+            expected,
+            "{name}"
+        );
+    };
+    let other = |change: fn(&mut oidc::IssuerSettings)| {
+        let mut other = issuer();
+        change(&mut other);
+        vec![other]
+    };
+    check(vec![issuer()], "fresh", 1, &["admins", "sre"]).await;
+    check(vec![issuer()], "old", 91, &[]).await;
+    check(Vec::new(), "no issuer", 1, &[]).await;
+    check(other(|it| it.issuer.push('/')), "another issuer", 1, &[]).await;
+    check(other(|it| it.groups_claim = None), "no claim", 1, &[]).await;
+    check(other(|it| it.may_name_admins = false), "no admins", 1, &["sre"]).await;
+    check(other(|it| it.principal_prefix = "i:".to_owned()), "prefix", 1, &["admins"]).await;
 }
 
 async fn check(authenticator: &Authenticator, authorization: Option<&str>, expected: Result<&str, &str>) {
@@ -108,9 +155,15 @@ async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted
     let authenticator = scene.authenticator(Door::Closed);
     let text = scene.token("ada", None).await;
     let directory = Directory::default();
-    let seen = BTreeSet::from(["sre".to_owned()]);
+    let now = now_ms();
+    let seen = |groups: &[&str], issue_time_ms| oidc::Named {
+        name: "ada".to_owned(),
+        groups: Some(groups.iter().map(|group| (*group).to_owned()).collect()),
+        issuer: "https://i".to_owned(),
+        issue_time_ms: Some(issue_time_ms),
+    };
     for _ in 0..2 {
-        directory.remember(&scene.store, "ada", &seen, 1).await.unwrap();
+        directory.remember(&scene.store, &seen(&["sre"], now - 2), now).await.unwrap();
     }
     let header = format!("Bearer {}", text.expose());
     let shown = Shown {
@@ -128,7 +181,15 @@ async fn a_token_speaks_for_its_principal_in_all_its_groups_and_its_use_is_noted
     assert!(first.is_some());
     authenticator.authenticate(&shown).await.unwrap();
     assert_eq!(last_use().await, first, "not again within a minute");
-    directory.remember(&scene.store, "ada", &BTreeSet::new(), 2).await.unwrap();
+    directory.remember(&scene.store, &seen(&[], now - 1), now).await.unwrap();
+    // Who is out stays out, whatever older tokens say, and tokens that do not say what is asked.
+    let undated = oidc::Named {
+        issue_time_ms: None,
+        ..seen(&["sre"], 0)
+    };
+    for late in [seen(&["sre"], now - 2), seen(&["sre"], now - 1), undated] {
+        directory.remember(&scene.store, &late, now).await.unwrap();
+    }
     let principal = authenticator.authenticate(&shown).await.unwrap();
     assert_eq!(principal.groups().iter().map(String::as_str).collect::<Vec<_>>(), ["payments"]);
 }

@@ -43,6 +43,16 @@ pub struct IssuerSettings {
     pub clock_skew: Duration,
 }
 
+impl IssuerSettings {
+    /// Whether it may say that somebody is in a group, as that is called here.
+    pub(super) fn may_name(&self, group: &str) -> bool {
+        match group {
+            ADMIN_GROUP => self.groups_claim.is_some() && self.may_name_admins,
+            _ => self.groups_claim.is_some() && group.starts_with(&self.principal_prefix) && !is_built_in(group),
+        }
+    }
+}
+
 /// Why a JSON web token is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OidcError {
@@ -86,8 +96,12 @@ pub enum OidcError {
 pub struct Named {
     /// The principal's name.
     pub name: String,
-    /// The groups that it is in; `None` where the issuer is not asked.
+    /// The groups that it is in; `None` where the issuer is not asked, or did not say.
     pub groups: Option<BTreeSet<String>>,
+    /// Who says so.
+    pub issuer: String,
+    /// When that was, in milliseconds since 1970; `None` if the token does not say.
+    pub issue_time_ms: Option<i64>,
 }
 
 /// The issuers that are configured.
@@ -190,18 +204,23 @@ fn named(settings: &IssuerSettings, claims: &Map<String, Value>) -> Result<Named
         .ok_or_else(nobody)?;
     Ok(Named {
         name: format!("{}{name}", settings.principal_prefix),
-        groups: settings
-            .groups_claim
-            .as_ref()
-            .map(|claim| groups(settings, claims, claim))
-            .transpose()?,
+        groups: match &settings.groups_claim {
+            Some(claim) => groups(settings, claims, claim)?,
+            None => None,
+        },
+        issuer: settings.issuer.clone(),
+        issue_time_ms: claims
+            .get("iat")
+            .and_then(Value::as_f64)
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .and_then(|since| i64::try_from(since.as_millis()).ok()),
     })
 }
 
-fn groups(settings: &IssuerSettings, claims: &Map<String, Value>, claim: &str) -> Result<BTreeSet<String>, OidcError> {
+fn groups(settings: &IssuerSettings, claims: &Map<String, Value>, claim: &str) -> Result<Option<BTreeSet<String>>, OidcError> {
     let wrong = || OidcError::Groups { claim: claim.to_owned() };
     let listed = match claims.get(claim) {
-        None | Some(Value::Null) => return Ok(BTreeSet::new()),
+        None | Some(Value::Null) => return Ok(None),
         Some(Value::String(one)) => std::slice::from_ref(one).iter().map(|one| Some(one.clone())).collect(),
         Some(Value::Array(all)) if all.len() <= GROUPS_OF_A_CALLER_MAX => {
             let names = all.iter().map(|name| name.as_str().map(str::to_owned));
@@ -210,13 +229,9 @@ fn groups(settings: &IssuerSettings, claims: &Map<String, Value>, claim: &str) -
         Some(_) => None,
     };
     // A group's name is one of a principal for whoever grants: what keeps issuers' principals apart keeps their groups apart.
-    let named = listed.ok_or_else(wrong)?.into_iter().filter_map(|group| {
-        if group == ADMIN_GROUP {
-            return settings.may_name_admins.then_some(group);
-        }
-        let group = format!("{}{group}", settings.principal_prefix);
-        // By a prefix it may have become a name that is not for an issuer to give.
-        (group != ADMIN_GROUP && !is_built_in(&group)).then_some(group)
+    let named = listed.ok_or_else(wrong)?.into_iter().map(|group| match group.as_str() {
+        ADMIN_GROUP => group,
+        _ => format!("{}{group}", settings.principal_prefix),
     });
-    Ok(named.collect())
+    Ok(Some(named.filter(|group| settings.may_name(group)).collect()))
 }

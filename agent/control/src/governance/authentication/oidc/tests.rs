@@ -212,6 +212,12 @@ async fn groups_are_as_the_issuer_says_but_for_the_admins() {
     let named = trusted.verify(&token).await.unwrap();
     let groups = ["admins", "corp:sre"].map(str::to_owned);
     assert_eq!((named.name.as_str(), named.groups), ("corp:ada", Some(BTreeSet::from(groups))));
+    for (other, groups) in [(json!({"groups": null}), None), (json!({"groups": []}), Some(BTreeSet::new()))] {
+        let named = scene.oidc.verify(&signer.sign(&claims(&other))).await.unwrap();
+        assert_eq!(named.groups, groups, "{other}");
+    }
+    let dated = scene.oidc.verify(&signer.sign(&claims(&json!({"iat": 7})))).await.unwrap();
+    assert_eq!((dated.issue_time_ms, named.issue_time_ms), (Some(7_000), None));
     let of_the_agent = signer.sign(&claims(&json!({"groups": ["admin", "local-admin", "sre"]})));
     let named = scene.oidc.verify(&of_the_agent).await.unwrap();
     assert_eq!(named.groups, Some(BTreeSet::from(["sre".to_owned()])));
