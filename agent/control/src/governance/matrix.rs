@@ -480,12 +480,13 @@ async fn a_stream_needs_the_schema_of_its_name_as_well_as_that_of_its_table() {
     let world = World::new().await;
     let mut spec = stream("main.old.fresh");
     spec.ingestion.destination = TableName::parse("main.pay.fresh_raw").unwrap();
+    spec.connection = ConnectionConfig::UcConnectionName(ConnectionName::parse("msk").unwrap());
     let on_schema = BTreeSet::from([Privilege::UseSchema, Privilege::CreateTable]);
     let all = Granted::from([
         ((SecurableType::Catalog, "main"), BTreeSet::from([Privilege::UseCatalog])),
         ((SecurableType::Schema, "main.pay"), on_schema.clone()),
         ((SecurableType::Schema, "main.old"), on_schema),
-        ((SecurableType::Connection, "kafka"), BTreeSet::from([Privilege::UseConnection])),
+        ((SecurableType::Connection, "msk"), BTreeSet::from([Privilege::UseConnection])),
         ((SecurableType::ServiceCredential, "role"), BTreeSet::from([Privilege::Access])),
     ]);
     for left_out in [Some("main.old"), Some("main.pay"), None] {
@@ -521,7 +522,7 @@ async fn who_is_let_through_is_let_through_for_one_life_of_the_name() {
         (Securable::Volume(&names.volume), "u".to_owned()),
     ];
     for (securable, uid) in cases {
-        let allowed = world.authorizer.authorize(&context, Action::Update, securable).await.unwrap();
+        let allowed = world.authorizer.authorize(&context, Action::Delete, securable).await.unwrap();
         assert_eq!(allowed.uid.as_deref(), Some(uid.as_str()), "{securable}");
         for (meant, life) in [("", Some(uid.clone())), (uid.as_str(), Some(uid.clone())), ("another", None)] {
             assert_eq!(allowed.clone().life(meant), life, "{securable}, of {meant:?}");
