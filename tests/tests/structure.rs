@@ -263,7 +263,7 @@ fn every_reason_why_a_message_does_not_fit_is_explained_to_users() {
     let api = fs::read_to_string(repository().join("proto/featurestore/v1/streams.proto")).unwrap();
     let data_source = &sources["provider/src/data_sources/stream_status.rs"];
     let unknown = reasons.into_iter().filter_map(|reason| {
-        let is_known = api.contains(&format!("`{reason}`: ")) && data_source.contains(&format!("(\"{reason}\", "));
+        let is_known = api.contains(&format!("`{reason}`: ")) && data_source.contains(&format!("\"{reason}\","));
         (!is_known).then(|| format!("`{reason}` is not explained in the API or in the data source"))
     });
     fail_if_any("reasons of misfits are explained", &unknown.collect::<Vec<_>>());

@@ -160,6 +160,7 @@ mod tests {
 
     use stream_pipeline::engine::EngineSettings;
     use stream_pipeline::table::{NewTable, SourceIdentity, Warehouse};
+    use stream_spec::types::{DataType, Field};
 
     use super::*;
     use crate::connections::{ConnectionChanges, StoreResolver};
@@ -234,6 +235,43 @@ mod tests {
             history: Duration::from_secs(60),
         };
         Warehouse::open(text(warehouse), None).unwrap().create(table).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_table_of_the_agents_own_knows_its_last_row_and_begins_anew_once_it_is_gone() {
+        let disk = Disk {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        let agent = disk.start().await;
+        let columns = |names: &[&str]| names.iter().map(|name| Field::new(*name, DataType::BigInt)).collect();
+        let table = |names: &[&str]| SystemTable {
+            name: TableName::system("shop", "notes"),
+            uid: "notes",
+            columns: columns(names),
+        };
+        let row = |number| vec![SystemValues::Number(vec![number])];
+        let notes = agent.engine.open(table(&["number"]), "a").await.unwrap();
+        for number in [1, 2, 2] {
+            notes.append(row(number), number).await.unwrap();
+        }
+        assert!(notes.append(row(1), 1).await.is_err());
+        notes.close().await;
+        let notes = agent.engine.open(table(&["number"]), "b").await.unwrap();
+        assert_eq!(notes.last_number(), 0, "sources are counted apart");
+        notes.close().await;
+        let altered = agent.engine.open(table(&["number", "more"]), "a").await.err();
+        assert!(matches!(altered, Some(TableError::Altered { .. })), "{altered:?}");
+        let notes = agent.engine.open(table(&["number"]), "a").await.unwrap();
+        assert_eq!(notes.last_number(), 2);
+        std::fs::remove_dir_all(disk.warehouse().join("system")).unwrap();
+        assert!(notes.append(row(3), 3).await.is_err());
+        notes.close().await;
+        let notes = agent.engine.open(table(&["number"]), "a").await.unwrap();
+        assert_eq!(notes.last_number(), 0);
+        notes.append(row(3), 3).await.unwrap();
+        assert_eq!(notes.last_number(), 3);
+        notes.close().await;
+        assert_eq!(agent.store.warehouse_id().await.unwrap(), None, "it is no table of a stream");
     }
 
     #[tokio::test]

@@ -19,6 +19,7 @@ mod races;
 mod schema_starts;
 mod support;
 mod sweeps;
+mod system;
 mod trash;
 mod upkeep;
 mod widening;
