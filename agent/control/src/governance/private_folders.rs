@@ -79,8 +79,8 @@ mod tests {
         std::os::unix::fs::symlink(root.join("tables"), root.join("tables-link")).unwrap();
         let at = |path: &str| root.join(path).to_str().unwrap().to_owned();
         let folders = PrivateFolders::default()
-            .with("the data folder", &at("agent/data"))
-            .with("the warehouse", &format!("file://{}", at("tables-link")))
+            .with("the data folder", at("agent/data"))
+            .with("the warehouse", format!("file://{}", at("tables-link")))
             .with("the warehouse", "s3://bucket/tables");
         for (location, expected) in [
             (at("agent/data"), "the data folder"),
