@@ -31,3 +31,7 @@ pub const ACCEPT_RETRY_WAIT: Duration = Duration::from_millis(100);
 
 /// Between two looks at whether the Terraform that started this process still lives. A look is one system call.
 pub const PARENT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// From a panic until the call that it broke is answered. Terraform shows a panic only if it has read it from standard error before it
+/// ends, and it may end as soon as it has the answer, which comes by another way.
+pub const PANIC_READ_WAIT: Duration = Duration::from_millis(250);
