@@ -22,25 +22,15 @@ pub struct Rotation {
 impl Vault {
     /// Seals every scope's data key under the current master key. A scope that does not open stays as it is.
     pub async fn rotate_master_key(&self) -> Result<Rotation, VaultError> {
-        let mut rotation = Rotation::default();
-        let mut after = None;
-        loop {
-            let found = self.store.scope_keys(after.as_ref(), SCOPES_AT_ONCE).await?;
-            let Some((last, _)) = found.last() else { return Ok(rotation) };
-            after = Some(last.clone());
-            for (scope, _) in found {
-                match self.rotate_scope(&scope, false).await {
-                    Ok(true) => rotation.sealed += 1,
-                    Ok(false) => rotation.unchanged += 1,
-                    Err(error) if error.is_passing() => return Err(error),
-                    Err(error) => rotation.failed.push(error),
-                }
-            }
-        }
+        self.rotate_every_scope(false).await
     }
 
     /// Gives every scope a new data key, under the current master key, and seals its secrets anew. Their revisions stay.
     pub async fn rotate_data_keys(&self) -> Result<Rotation, VaultError> {
+        self.rotate_every_scope(true).await
+    }
+
+    async fn rotate_every_scope(&self, new_data_keys: bool) -> Result<Rotation, VaultError> {
         let mut rotation = Rotation::default();
         let mut after = None;
         loop {
@@ -48,8 +38,9 @@ impl Vault {
             let Some((last, _)) = found.last() else { return Ok(rotation) };
             after = Some(last.clone());
             for (scope, _) in found {
-                match self.rotate_scope(&scope, true).await {
-                    Ok(_) => rotation.sealed += 1,
+                match self.rotate_scope(&scope, new_data_keys).await {
+                    Ok(true) => rotation.sealed += 1,
+                    Ok(false) => rotation.unchanged += 1,
                     Err(error) if error.is_passing() => return Err(error),
                     Err(error) => rotation.failed.push(error),
                 }
