@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 
 use featurestore_proto::v1::agent_service_client::AgentServiceClient;
 use featurestore_proto::v1::connection_service_client::ConnectionServiceClient;
-use featurestore_proto::v1::grant_service_client::GrantServiceClient;
 use featurestore_proto::v1::secret_service_client::SecretServiceClient;
 use featurestore_proto::v1::stream_service_client::StreamServiceClient;
 pub use featurestore_proto::v1::test_connection_request::Target;
@@ -16,11 +15,10 @@ use featurestore_proto::v1::token_service_client::TokenServiceClient;
 use featurestore_proto::v1::{
     CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateSecretScopeRequest,
     CreateStreamRequest, CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas,
-    GetAgentRequest, GetAgentResponse, GetConnectionRequest, GetStreamRequest, Grant, IngestionConfig, KafkaConnection, KafkaStreamConfig,
-    PutSecretRequest, RestartStreamRequest, SchemaConfig, SecretScope, SecurableGrants, SecurableType, SetGrantsRequest,
-    SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, TestConnectionRequest,
-    TestStep, UpdateConnectionRequest, UpdateStreamRequest, connection::Options, connection_config, direct_schema, schema_config,
-    source_config, subscription_mode,
+    GetAgentRequest, GetAgentResponse, GetConnectionRequest, GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig,
+    RestartStreamRequest, SchemaConfig, SecretScope, SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord,
+    StreamState, SubscriptionMode, TestConnectionRequest, TestStep, UpdateConnectionRequest, UpdateStreamRequest, connection::Options,
+    connection_config, direct_schema, schema_config, source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -142,28 +140,6 @@ impl Api {
         }
     }
 
-    /// Grants privileges on something to one principal, and to nobody else.
-    ///
-    /// # Errors
-    /// As the agent answers.
-    pub fn grant(&self, on: SecurableType, name: &str, principal: &str, privileges: &[&str]) -> Result<(), Status> {
-        let mut client = GrantServiceClient::new(self.channel.clone());
-        let grants = SecurableGrants {
-            securable_type: on.into(),
-            securable_name: name.to_owned(),
-            grants: vec![Grant {
-                principal: principal.to_owned(),
-                privileges: privileges.iter().map(|privilege| (*privilege).to_owned()).collect(),
-            }],
-            ..SecurableGrants::default()
-        };
-        let request = SetGrantsRequest {
-            grants: Some(grants),
-            ..SetGrantsRequest::default()
-        };
-        block_on(client.set_grants(request)).map(|_| ())
-    }
-
     /// Makes a token.
     ///
     /// # Errors
@@ -274,19 +250,6 @@ impl Api {
             ..CreateSecretScopeRequest::default()
         };
         block_on(self.secrets().create_secret_scope(request)).map(drop)
-    }
-
-    /// Keeps a secret, in the place of the one before.
-    ///
-    /// # Errors
-    /// As the agent answers.
-    pub fn put_secret(&self, scope: &str, key: &str, value: &str) -> Result<(), Status> {
-        let request = PutSecretRequest {
-            scope: scope.to_owned(),
-            key: key.to_owned(),
-            value: value.into(),
-        };
-        block_on(self.secrets().put_secret(request)).map(drop)
     }
 
     /// Creates a stream, with default operations.

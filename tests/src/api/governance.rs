@@ -14,7 +14,7 @@ impl Api {
     ///
     /// # Errors
     /// As the agent answers.
-    pub fn write_secret(&self, scope: &str, key: &str, value: &str) -> Result<SecretMetadata, Status> {
+    pub fn put_secret(&self, scope: &str, key: &str, value: &str) -> Result<SecretMetadata, Status> {
         let request = PutSecretRequest {
             scope: scope.to_owned(),
             key: key.to_owned(),

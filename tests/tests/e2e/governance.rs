@@ -155,7 +155,7 @@ fn what_others_wrote_and_granted_shows_and_is_taken_back() {
     let theirs = scene
         .agent
         .api()
-        .write_secret("payments", "kafka-password", "theirs")
+        .put_secret("payments", "kafka-password", "theirs")
         .unwrap()
         .revision;
     let granted: [(&str, &[&str]); 2] = [("payments-team", &["USE CONNECTION"]), ("guest", &["MANAGE"])];
@@ -177,12 +177,12 @@ fn what_others_wrote_and_granted_shows_and_is_taken_back() {
     );
 
     // A plan that somebody overtook overwrites nothing.
-    scene.agent.api().write_secret("payments", "kafka-password", "theirs").unwrap();
+    scene.agent.api().put_secret("payments", "kafka-password", "theirs").unwrap();
     let plan = scene.workspace.plan();
     let latest = scene
         .agent
         .api()
-        .write_secret("payments", "kafka-password", "theirs again")
+        .put_secret("payments", "kafka-password", "theirs again")
         .unwrap()
         .revision;
     scene

@@ -126,7 +126,7 @@ fn a_stream_of_one_who_is_no_admin_takes_what_was_granted_and_nothing_less() {
         let run = workspace.apply_now();
         assert_ne!(run.code, Some(0), "before {privileges:?}");
         assert!(run.output.contains("Permission Denied"), "{}", run.output);
-        api.grant(securable, name, "ada", privileges).unwrap();
+        api.set_grants(securable, name, &[("ada", privileges)]).unwrap();
     }
     workspace.apply_now().assert_success();
     workspace.plan().assert_empty();
