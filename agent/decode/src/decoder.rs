@@ -61,6 +61,26 @@ impl Decoder {
         })
     }
 
+    /// Puts a plan in the place of the one with that index, or behind all of them where the index is their number. It must have the
+    /// same reader type as they.
+    pub fn put(&mut self, index: u16, plan: Plan) -> Result<(), CompileError> {
+        let (place, count) = (usize::from(index), self.plans.len());
+        if let Some(first) = self.plans.first().filter(|first| first.reader != plan.reader) {
+            let (expected, actual) = (first.reader.clone(), plan.reader);
+            return Err(CompileError::ReaderTypesDiffer {
+                index: place,
+                expected,
+                actual,
+            });
+        }
+        match self.plans.get_mut(place) {
+            Some(before) => *before = plan,
+            None if place == count => self.plans.push(plan),
+            None => return Err(CompileError::NoSuchPlace { index: place, count }),
+        }
+        Ok(())
+    }
+
     /// Reads JSON and Protobuf without the fast way: for the tests, which hold each way to Spark's answers by itself.
     #[doc(hidden)]
     pub fn without_fast_way(mut self) -> Self {
@@ -101,6 +121,10 @@ impl Decoder {
                 PlanFormat::Json(shape) => misfit = json::append(payload, shape, &mut self.column, &mut self.scratch, &mut cells),
                 PlanFormat::Avro(program) => misfit = program.append(payload, &mut self.column, &mut cells),
                 PlanFormat::Protobuf(program) => misfit = program.append(payload, &mut self.column, &mut cells),
+                PlanFormat::Misfit(reason) => {
+                    self.column.append_null();
+                    misfit = Some(*reason);
+                }
             }
             batch_cells += cells.max(self.row_cells);
             if let Some(reason) = misfit {

@@ -34,6 +34,14 @@ pub enum CompileError {
         /// The number of levels that is allowed.
         max: usize,
     },
+    /// A plan that would leave a gap before it.
+    #[error("a plan cannot be put at {index}: there are {count}")]
+    NoSuchPlace {
+        /// Where it was to go.
+        index: usize,
+        /// How many plans there are.
+        count: usize,
+    },
     /// A Protobuf field whose bytes the reader's schema does not mean.
     #[error("field `{field}` (number {number}) is written as {writer} and read as {reader}: give a changed field a new number")]
     ProtobufField {

@@ -11,6 +11,7 @@ use crate::error::CompileError;
 use crate::json::Shape;
 use crate::limits::TYPE_DEPTH_MAX;
 use crate::protobuf;
+use crate::report::MisfitReason;
 
 /// How messages of one schema become a column of the reader's type.
 #[derive(Clone, Debug)]
@@ -29,6 +30,8 @@ pub(crate) enum PlanFormat {
     Avro(avro::Program),
     /// One Protobuf message per message.
     Protobuf(protobuf::Program),
+    /// Whatever the message is, it does not fit.
+    Misfit(MisfitReason),
 }
 
 impl Plan {
@@ -51,6 +54,15 @@ impl Plan {
         Ok(Self {
             reader: reader.clone(),
             format: PlanFormat::Json(Shape::of(reader)),
+        })
+    }
+
+    /// Messages that cannot be read as that type at all: each one is null, and counted under the reason.
+    pub fn misfit(reader: &DataType, reason: MisfitReason) -> Result<Self, CompileError> {
+        check(reader, 1)?;
+        Ok(Self {
+            reader: reader.clone(),
+            format: PlanFormat::Misfit(reason),
         })
     }
 

@@ -21,11 +21,21 @@ pub enum MisfitReason {
     MissingField,
     /// A value that its closed enum does not have.
     UnknownSymbol,
+    /// Nothing in the message says by which schema of a registry it was written.
+    NotFramed,
+    /// A header, and not the message itself, says by which schema of a registry it was written.
+    FramedInHeader,
+    /// Its registry does not have the schema that the message names.
+    UnknownSchema,
+    /// The schema that the message names is none of its subject's.
+    OtherSubject,
+    /// The schema that the message names does not resolve to the one that it is read as.
+    UnresolvedSchema,
 }
 
 impl MisfitReason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Empty,
         Self::Malformed,
         Self::BeyondLimit,
@@ -34,6 +44,11 @@ impl MisfitReason {
         Self::UnreadableText,
         Self::MissingField,
         Self::UnknownSymbol,
+        Self::NotFramed,
+        Self::FramedInHeader,
+        Self::UnknownSchema,
+        Self::OtherSubject,
+        Self::UnresolvedSchema,
     ];
 
     /// The reason's name in the API, in metrics and in logs; it never changes.
@@ -47,6 +62,11 @@ impl MisfitReason {
             Self::UnreadableText => "unreadable_text",
             Self::MissingField => "missing_field",
             Self::UnknownSymbol => "unknown_symbol",
+            Self::NotFramed => "not_framed",
+            Self::FramedInHeader => "framed_in_header",
+            Self::UnknownSchema => "unknown_schema",
+            Self::OtherSubject => "other_subject",
+            Self::UnresolvedSchema => "unresolved_schema",
         }
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn attribute() -> Attribute {
 }
 
 /// Why messages do not fit, as the agent names it, and what that means.
-const MISFIT_REASONS: [(&str, &str); 8] = [
+const MISFIT_REASONS: [(&str, &str); 13] = [
     ("empty", "there was nothing where a value was wanted"),
     ("malformed", "the message is not well-formed"),
     (
@@ -112,6 +112,20 @@ const MISFIT_REASONS: [(&str, &str); 8] = [
     ("unreadable_text", "a text is no value of its column's type"),
     ("missing_field", "a field that its schema requires is not there"),
     ("unknown_symbol", "a value is none of its closed enum"),
+    (
+        "not_framed",
+        "nothing in the message says by which schema of the registry it was written",
+    ),
+    (
+        "framed_in_header",
+        "a header of the record, and not the message itself, says by which schema it was written",
+    ),
+    ("unknown_schema", "the registry does not have the schema that the message names"),
+    ("other_subject", "the schema that the message names is none of the stream's subject"),
+    (
+        "unresolved_schema",
+        "the schema that the message names does not resolve to the one that is in force",
+    ),
 ];
 
 fn misfits() -> AttributeType {

@@ -298,3 +298,29 @@ fn types_that_cannot_be_decoded_are_refused_when_a_plan_is_compiled() {
     assert!(Plan::json(&nested(100)).is_ok());
     assert_eq!(Plan::json(&nested(101)).unwrap_err(), CompileError::TooDeep { max: 100 });
 }
+
+#[test]
+fn plans_are_put_in_while_a_decoder_is_in_use_and_one_may_refuse_every_message() {
+    let mut decoder = decoder(Plan::misfit(&struct_of_int(), MisfitReason::NotFramed).unwrap());
+    let payloads: [Option<&[u8]>; 3] = [Some(b"{\"a\":1}"), None, Some(b"{\"a\":3}")];
+    let nulls = |decoder: &mut Decoder, plan_index: &[u16]| {
+        let decoded = decoder.decode(&payloads, plan_index).unwrap();
+        let counts: Vec<_> = decoded.report.counts().iter().map(|count| (count.reason, count.messages)).collect();
+        ((0..3).map(|row| decoded.array.is_null(row)).collect::<Vec<_>>(), counts)
+    };
+    assert_eq!(nulls(&mut decoder, &[]), (vec![true; 3], vec![(MisfitReason::NotFramed, 2)]));
+    decoder.put(1, Plan::json(&struct_of_int()).unwrap()).unwrap();
+    let found = nulls(&mut decoder, &[0, 1, 1]);
+    assert_eq!(found, (vec![true, true, false], vec![(MisfitReason::NotFramed, 1)]));
+    decoder
+        .put(1, Plan::misfit(&struct_of_int(), MisfitReason::UnknownSchema).unwrap())
+        .unwrap();
+    let found = nulls(&mut decoder, &[1, 0, 1]);
+    assert_eq!(found, (vec![true; 3], vec![(MisfitReason::UnknownSchema, 2)]));
+    assert_eq!(
+        decoder.put(3, Plan::json(&struct_of_int()).unwrap()),
+        Err(CompileError::NoSuchPlace { index: 3, count: 2 })
+    );
+    let other = decoder.put(0, Plan::text());
+    assert!(matches!(other, Err(CompileError::ReaderTypesDiffer { index: 0, .. })), "{other:?}");
+}
