@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Names are bare or in backticks; option names in quotes too. A value is a text in quotes, with Spark's escapes, a number, TRUE or
-//! FALSE, or `secret('scope', 'key')`; `=` may stand before it. The invariant: no error repeats anything that may be a value.
+//! FALSE, or `secret('scope', 'key')`; `=` may stand before it. The invariant: no error repeats anything that may be a value,
+//! and whatever may be one is wiped.
 
 mod parse;
 #[cfg(test)]
@@ -18,6 +19,8 @@ mod tests;
 mod tokens;
 
 use std::collections::BTreeSet;
+
+use zeroize::Zeroizing;
 
 use crate::connection::ConnectionKind;
 use crate::name::ConnectionName;
@@ -57,14 +60,24 @@ impl SqlError {
     }
 }
 
-/// A text that may be a secret: printing shows none of it.
+/// A text that may be a secret: it is wiped when it is dropped, and printing shows none of it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SqlText(String);
+pub struct SqlText(Zeroizing<String>);
 
 impl SqlText {
+    /// Takes the text over. Copies that were made of it before are the caller's to wipe.
+    fn new(text: String) -> Self {
+        Self(Zeroizing::new(text))
+    }
+
+    /// The text, for whoever looks at it where it is.
+    fn expose(&self) -> &str {
+        &self.0
+    }
+
     /// The text itself, for whoever keeps it or wipes it.
-    pub fn into_string(self) -> String {
-        self.0
+    pub fn into_string(mut self) -> String {
+        std::mem::take(&mut *self.0)
     }
 }
 
@@ -185,7 +198,7 @@ pub fn settings(kind: ConnectionKind, set: Vec<SqlOption>, unset: Vec<OptionName
 
 impl OptionName {
     fn of_kind(&self, kind: ConnectionKind) -> Result<&'static ConnectionOption, SqlError> {
-        registry::find(kind, &self.text.0).map_err(|(problem, remedy)| {
+        registry::find(kind, self.text.expose()).map_err(|(problem, remedy)| {
             if self.in_quotes {
                 let names: Vec<&str> = registry::all(kind).iter().map(|option| option.name).collect();
                 let remedy = format!("use {}, and double each quote inside a text", names.join(", "));

@@ -1,7 +1,7 @@
 //! The grammar: one function a statement, one token ahead.
 
 use super::tokens::{self, Placed, Token};
-use super::{OptionName, Place, SqlError, SqlOption, SqlText, SqlValue, Statement, settings};
+use super::{OptionName, Place, SqlError, SqlOption, SqlValue, Statement, settings};
 use crate::connection::ConnectionKind;
 use crate::name::{ConnectionName, ScopeName, SecretKey};
 use crate::stream::SecretRef;
@@ -154,8 +154,7 @@ impl Parser {
     fn option_name(&mut self) -> Result<OptionName, SqlError> {
         let place = self.place();
         let (text, in_quotes) = match self.peek() {
-            Token::Word(word) => (SqlText(word.clone()), false),
-            Token::Name(name) => (SqlText(name.clone()), false),
+            Token::Word(word) | Token::Name(word) => (word.clone(), false),
             Token::Text(text) => (text.clone(), true),
             Token::Sign(_) | Token::End => return Err(self.wrong("the name of an option is missing", "write it, as in bootstrap_servers")),
         };
@@ -170,13 +169,13 @@ impl Parser {
                 self.take();
                 Ok(SqlValue::Literal(text))
             }
-            Token::Word(word) if word.eq_ignore_ascii_case("secret") => {
+            Token::Word(word) if word.expose().eq_ignore_ascii_case("secret") => {
                 self.take();
                 Ok(SqlValue::Secret(self.secret()?))
             }
-            Token::Word(word) if is_constant(&word) => {
+            Token::Word(word) if is_constant(word.expose()) => {
                 self.take();
-                Ok(SqlValue::Literal(SqlText(word)))
+                Ok(SqlValue::Literal(word))
             }
             Token::Word(_) | Token::Name(_) => Err(self.wrong("the value is not in quotes", REMEDY)),
             Token::Sign(_) | Token::End => Err(self.wrong("the option has no value", REMEDY)),
@@ -196,7 +195,7 @@ impl Parser {
         let Token::Text(text) = self.peek().clone() else {
             return Err(self.wrong(&format!("the secret's {what} is not in quotes"), "write secret('scope', 'key')"));
         };
-        if let Some(error) = check(&text.0) {
+        if let Some(error) = check(text.expose()) {
             return Err(self.wrong(&format!("this is no name of a secret's {what}"), &error.remedy));
         }
         self.take();
@@ -217,7 +216,7 @@ impl Parser {
             Token::Text(_) => return Err(self.wrong("the connection's name is in quotes", "write it bare, or in backticks")),
             Token::Sign(_) | Token::End => return Err(self.wrong("the connection's name is missing", "write it")),
         };
-        match ConnectionName::parse(text) {
+        match ConnectionName::parse(text.expose()) {
             Ok(name) => {
                 self.take();
                 Ok(name)
@@ -241,7 +240,7 @@ impl Parser {
     }
 
     fn take_word(&mut self, word: &str) -> bool {
-        let found = matches!(self.peek(), Token::Word(found) if found.eq_ignore_ascii_case(word));
+        let found = matches!(self.peek(), Token::Word(found) if found.expose().eq_ignore_ascii_case(word));
         if found {
             self.take();
         }

@@ -19,7 +19,7 @@ fn said(statement: Statement) -> String {
     let options = |options: Vec<SqlOption>| {
         let options: Vec<String> = options
             .into_iter()
-            .map(|option| format!("{}={}", option.name.text.0, value(option.value)))
+            .map(|option| format!("{}={}", option.name.text.expose(), value(option.value)))
             .collect();
         options.join(" ")
     };
@@ -32,7 +32,7 @@ fn said(statement: Statement) -> String {
             comment,
         } => format!("create {name} {if_not_exists} {kind} [{}] {comment:?}", options(set)),
         Statement::Alter { name, set, unset } => {
-            let unset: Vec<String> = unset.into_iter().map(|name| name.text.0).collect();
+            let unset: Vec<String> = unset.into_iter().map(|name| name.text.into_string()).collect();
             format!("alter {name} [{}] [{}]", options(set), unset.join(" "))
         }
         Statement::Drop { name, if_exists } => format!("drop {name} {if_exists}"),

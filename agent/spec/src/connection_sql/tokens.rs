@@ -5,13 +5,13 @@ use super::{Place, SqlError, SqlText};
 use crate::filter;
 use crate::limits::SQL_TEXT_BYTES_MAX;
 
-/// One token.
+/// One token. A word or a name may be a value whose quotes were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     /// A keyword, name or number without quotes.
-    Word(String),
+    Word(SqlText),
     /// A name in backticks.
-    Name(String),
+    Name(SqlText),
     /// A text in single or double quotes, escapes resolved.
     Text(SqlText),
     /// One of `(`, `)`, `,`, `=`, `;`.
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
         if let Some(quote @ ('\'' | '"')) = raw_quote(self.rest) {
             self.next();
             let raw = self.quoted(quote, Escapes::None)?;
-            return Ok(Token::Text(SqlText(raw.replace(doubled(quote), single(quote)))));
+            return Ok(Token::Text(undoubled(raw, quote)));
         }
         match self.peek() {
             None => Ok(Token::End),
@@ -122,11 +122,11 @@ impl<'a> Reader<'a> {
                     let remedy = "write the character itself, or up to '\\U0010FFFF'";
                     SqlError::new(place, "an escape in the text is no character", remedy)
                 })?;
-                Ok(Token::Text(SqlText(text)))
+                Ok(Token::Text(SqlText::new(text)))
             }
             Some('`') => {
                 let raw = self.quoted('`', Escapes::None)?;
-                Ok(Token::Name(raw.replace("``", "`")))
+                Ok(Token::Name(undoubled(raw, '`')))
             }
             Some(next) if is_of_word(next) => {
                 let length = self.rest.find(|next| !is_of_word(next)).unwrap_or(self.rest.len());
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
                 while self.peek().is_some_and(is_of_word) {
                     self.next();
                 }
-                Ok(Token::Word(word))
+                Ok(Token::Word(SqlText::new(word)))
             }
             Some(_) => Err(SqlError::new(
                 place,
@@ -181,12 +181,17 @@ fn raw_quote(rest: &str) -> Option<char> {
     rest.strip_prefix(['r', 'R'])?.chars().next()
 }
 
-fn doubled(quote: char) -> &'static str {
-    if quote == '"' { "\"\"" } else { "''" }
-}
-
-fn single(quote: char) -> &'static str {
-    if quote == '"' { "\"" } else { "'" }
+/// A text in which each quote is doubled, with each once. It is made in one piece: one that grew would leave copies behind.
+fn undoubled(raw: &str, quote: char) -> SqlText {
+    let mut text = String::with_capacity(raw.len());
+    let mut rest = raw.chars();
+    while let Some(next) = rest.next() {
+        text.push(next);
+        if next == quote {
+            rest.next();
+        }
+    }
+    SqlText::new(text)
 }
 
 fn is_of_word(next: char) -> bool {

@@ -1,5 +1,7 @@
 //! Constants as Spark reads them: numbers with their suffixes, strings with their escapes, bytes.
 
+use zeroize::Zeroizing;
+
 use super::coerce;
 use super::expr::{Expr, ExprKind, ExprType, Literal};
 use super::moment;
@@ -106,7 +108,9 @@ fn decimal(text: &str, negative: bool) -> Result<Expr, Refusal> {
 
 /// A string literal's content between `quote`s, without its escapes. Errors: an escape that is no character.
 pub(super) fn string(raw: &str, quote: char) -> Result<String, Refusal> {
-    let mut text = String::with_capacity(raw.len());
+    // Statements about connections have their texts read here, too: what may be a secret is neither copied by growing, nor left
+    // behind by an error.
+    let mut text = Zeroizing::new(String::with_capacity(raw.len()));
     let mut rest = raw.chars();
     while let Some(next) = rest.next() {
         if next == quote {
@@ -119,7 +123,7 @@ pub(super) fn string(raw: &str, quote: char) -> Result<String, Refusal> {
             text.push(next);
         }
     }
-    Ok(text)
+    Ok(std::mem::take(&mut *text))
 }
 
 fn escape(rest: &mut std::str::Chars<'_>, text: &mut String) -> Result<(), Refusal> {
