@@ -4,6 +4,8 @@ import base64
 import hashlib
 import json
 import pathlib
+import subprocess
+import tempfile
 
 FUZZ = pathlib.Path(__file__).resolve().parent
 DECODE = FUZZ.parent / "tests" / "data"
@@ -55,3 +57,10 @@ for case in cases(SPEC / "java_regex.jsonl"):
     # The target takes two texts; libFuzzer's `arbitrary` splits one, which any text survives.
     if "pattern" in case:
         put("java_regex", case["pattern"].encode("utf-8", "surrogatepass"))
+# Key stores as Java writes them, under the target's password.
+with tempfile.TemporaryDirectory() as folder:
+    for kind, more in (("JKS", []), ("PKCS12", []), ("PKCS12", ["-J-Dkeystore.pkcs12.legacy"]), ("PKCS12", ["-J-Dkeystore.pkcs12.macAlgorithm=NONE"])):
+        store = pathlib.Path(folder) / f"{kind}{len(more)}{''.join(more)[-4:]}"
+        words = ["-storetype", kind, "-storepass", "7c4f9e0b2d", "-keystore", str(store), "-alias", "client", "-dname", "CN=client"]
+        subprocess.run(["keytool", *more, "-genkeypair", "-keyalg", "EC", *words], check=True, capture_output=True)
+        put("keystore", store.read_bytes())
