@@ -3,6 +3,12 @@
 /// Longest schema text, in bytes. Real schemas are tens of kilobytes; a text travels in every plan and every answer.
 pub const SCHEMA_TEXT_BYTES_MAX: usize = 1024 * 1024;
 
+/// Most texts that a schema of a registry may refer to, those of its references counted. Large real ones have some dozens.
+pub const REFERENCES_MAX: usize = 200;
+
+/// Most bytes of the texts that a schema refers to, together: several times the longest text.
+pub const REFERENCES_BYTES_MAX: usize = 4 * SCHEMA_TEXT_BYTES_MAX;
+
 /// Deepest nesting of a column's type, counting structs, arrays and maps. Parquet readers recurse once per level.
 pub const TYPE_DEPTH_MAX: usize = 100;
 

@@ -6,8 +6,11 @@
 pub mod avro;
 mod json;
 pub mod protobuf;
+mod registered;
 
 use std::collections::BTreeSet;
+
+pub use registered::{MessageChoice, ReferencedText, RegisteredText, parse_with, parse_writer, self_contained};
 
 use crate::limits::SCHEMA_TEXT_BYTES_MAX;
 use crate::stream::SchemaText;

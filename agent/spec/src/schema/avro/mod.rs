@@ -13,19 +13,23 @@ mod logical;
 mod names;
 mod normal;
 mod read;
+mod self_contained;
 pub mod tree;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use normal::{logical_name, normal_form};
+pub(super) use self_contained::self_contained;
 
 use super::json::{Problems as JsonProblems, text};
-use super::{ParsedSchema, SchemaPath, SchemaProblem};
+use super::{ParsedSchema, ReferencedText, SchemaPath, SchemaProblem};
 use crate::limits::SCHEMA_PROBLEMS_MAX;
 use crate::violation::shortened;
 
 use self::finish::Target;
+use self::names::Document;
+use self::tree::AvroType;
 
 /// How a schema is read: what Spark has options for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,26 +64,51 @@ impl Reading {
 
 /// Parses an Avro schema that a table can have a column of, or says everything that is wrong with it.
 pub(super) fn parse(text: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    run(text, &Reading::of_streams(), Target::Table)
+    parse_with(text, &[])
+}
+
+/// The same of a text that uses what others define.
+pub(super) fn parse_with(text: &str, references: &[ReferencedText]) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    run(text, references, &Reading::of_streams(), Target::Table)
 }
 
 /// Parses an Avro schema as Spark does, whatever a table can hold: `null` becomes STRING.
 ///
 /// For comparing with Spark. Streams use [`super::parse`].
 pub fn parse_as_spark(text: &str, reading: &Reading) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    run(text, reading, Target::AsSpark)
+    run(text, &[], reading, Target::AsSpark)
 }
 
-fn run(text: &str, reading: &Reading, target: Target) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+/// How values of a writer's schema lie in bytes. It may contain itself and have whatever no table has, because nothing of it but
+/// its bytes counts.
+pub(super) fn read_writer(text: &str, references: &[ReferencedText]) -> Result<AvroType, Vec<SchemaProblem>> {
     let mut problems = Problems::default();
-    let parsed = problems
-        .document(text)
-        .and_then(|document| read::root(&document, reading.recursive_levels, &mut problems))
+    let tree = tree(text, references, WRITERS_RECURSIVE_LEVELS, &mut problems);
+    match tree {
+        Some(tree) if problems.0.is_empty() => Ok(tree),
+        _ => Err(problems.0),
+    }
+}
+
+/// The inner one is not read: decoding goes back to the outer one to step over it.
+const WRITERS_RECURSIVE_LEVELS: usize = 1;
+
+fn run(text: &str, references: &[ReferencedText], reading: &Reading, target: Target) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    let mut problems = Problems::default();
+    let parsed = tree(text, references, reading.recursive_levels, &mut problems)
         .and_then(|tree| finish::root(tree, &reading.union_names, target, &mut problems));
     match parsed {
         Some(parsed) if problems.0.is_empty() => Ok(parsed),
         _ => Err(problems.0),
     }
+}
+
+fn tree(text: &str, references: &[ReferencedText], recursive_levels: usize, problems: &mut Problems) -> Option<AvroType> {
+    let mut documents = vec![Document::of(None, text, problems)?];
+    for reference in references {
+        documents.push(Document::of(Some(&reference.name), &reference.text, problems)?);
+    }
+    read::root(&documents, recursive_levels, problems)
 }
 
 /// A place in a schema: the way to it, and the decoded field it concerns.
@@ -90,6 +119,14 @@ struct Place {
 }
 
 impl Place {
+    /// The root of a text that is referred to by that name, or of the schema itself.
+    fn root(reference: Option<&str>) -> Self {
+        Self {
+            location: reference.map(|name| format!("({name})")).unwrap_or_default(),
+            path: SchemaPath::new(),
+        }
+    }
+
     /// Goes one step down and says where to return to.
     fn enter(&mut self, step: &str, field: Option<super::SchemaStep>) -> (usize, usize) {
         let here = (self.location.len(), self.path.len());
@@ -113,11 +150,11 @@ struct Problems(Vec<SchemaProblem>);
 
 impl Problems {
     /// The text as JSON. Duplicate keys are refused: which of two wins depends on the reader.
-    fn document(&mut self, text: &str) -> Option<text::Json> {
+    fn document(&mut self, text: &str, place: &Place) -> Option<text::Json> {
         let mut problems = JsonProblems::default();
         let document = text::parse(text, &mut problems);
         self.0.extend(problems.0.into_iter().map(|problem| SchemaProblem {
-            location: location_of_pointer(&problem.location),
+            location: location_of_pointer(place, &problem.location),
             path: SchemaPath::new(),
             ..problem
         }));
@@ -144,8 +181,8 @@ impl Problems {
 }
 
 /// `/fields/2/type` as `fields[2].type`.
-fn location_of_pointer(pointer: &str) -> String {
-    let mut place = Place::default();
+fn location_of_pointer(root: &Place, pointer: &str) -> String {
+    let mut place = root.clone();
     for step in pointer.split('/').skip(1) {
         let is_index = !step.is_empty() && step.bytes().all(|byte| byte.is_ascii_digit());
         let step = if is_index {

@@ -41,14 +41,37 @@ impl NamedKind {
     }
 }
 
-/// All definitions by full name.
-pub(super) fn collect<'t>(document: &'t Json, problems: &mut Problems) -> HashMap<String, Definition<'t>> {
+/// One of the texts that make up a schema.
+pub(super) struct Document {
+    root: Place,
+    json: Json,
+}
+
+impl Document {
+    /// The schema's own text, or one that is referred to by a name.
+    pub(super) fn of(reference: Option<&str>, text: &str, problems: &mut Problems) -> Option<Self> {
+        let root = Place::root(reference);
+        let json = problems.document(text, &root)?;
+        Some(Self { root, json })
+    }
+
+    /// What it says.
+    pub(super) fn json(&self) -> &Json {
+        &self.json
+    }
+}
+
+/// All definitions of all texts by full name.
+pub(super) fn collect<'t>(documents: &'t [Document], problems: &mut Problems) -> HashMap<String, Definition<'t>> {
     let mut collector = Collector {
         definitions: HashMap::new(),
         problems,
         place: Place::default(),
     };
-    collector.walk(document, "");
+    for document in documents {
+        collector.place = document.root.clone();
+        collector.walk(&document.json, "");
+    }
     collector.definitions
 }
 

@@ -96,7 +96,7 @@ impl Writer {
 }
 
 /// The members that say a logical type, each with a comma behind it.
-fn logical_form(logical: Option<Logical>) -> String {
+pub(super) fn logical_form(logical: Option<Logical>) -> String {
     let Some((logical, name)) = logical.and_then(|logical| Some((logical, logical_name(logical)?))) else {
         return String::new();
     };

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::names::{self, Definition, NamedKind};
+use super::names::{self, Definition, Document, NamedKind};
 use super::tree::{AvroField, AvroType, Encoding};
 use super::{Place, Problems, logical};
 use crate::limits::{AVRO_TEXTS_BYTES_MAX, SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
@@ -16,9 +16,9 @@ use crate::schema::json::text::{Json, quoted};
 const TYPES: &str = "supported types: null, boolean, int, long, float, double, bytes, string, record, enum, fixed, array, map, \
                      a list of types as a union, and names that the schema defines";
 
-/// The tree of the whole document.
-pub(super) fn root(document: &Json, recursive_levels: usize, problems: &mut Problems) -> Option<AvroType> {
-    let definitions = names::collect(document, problems);
+/// The tree of the first of the texts, which may use what the others define.
+pub(super) fn root(documents: &[Document], recursive_levels: usize, problems: &mut Problems) -> Option<AvroType> {
+    let definitions = names::collect(documents, problems);
     let mut reader = Reader {
         definitions: &definitions,
         recursive_levels,
@@ -31,7 +31,7 @@ pub(super) fn root(document: &Json, recursive_levels: usize, problems: &mut Prob
         text_bytes: 0,
         depth: 0,
     };
-    reader.schema(document, "")
+    reader.schema(documents.first()?.json(), "")
 }
 
 struct Reader<'t, 'p> {

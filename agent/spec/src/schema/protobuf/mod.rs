@@ -4,12 +4,14 @@
 //! Three passes: `text` compiles the text without reading any file, `read` turns descriptors into the tree, `finish` turns the tree
 //! into a type. [`parse_as_spark`] answers whatever open-source Spark decodes; `refuse` adds what this product does not take.
 
+mod choice;
 mod editions;
 mod finish;
 mod normal;
 mod read;
 mod refuse;
 mod scan;
+mod self_contained;
 mod text;
 pub mod tree;
 pub(crate) mod words;
@@ -19,38 +21,66 @@ mod tests;
 
 pub use finish::data_type;
 pub(crate) use normal::{normal_form, shown_name as enum_name};
+pub(super) use self_contained::self_contained;
 
-use super::{ParsedSchema, SchemaPath, SchemaProblem};
+use super::{MessageChoice, ParsedSchema, ReferencedText, SchemaPath, SchemaProblem};
 use crate::limits::SCHEMA_PROBLEMS_MAX;
 use crate::violation::shortened;
 
+use self::tree::ProtoMessage;
+
 /// Parses a Protobuf schema, or says everything that is wrong with it.
 pub(super) fn parse(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    parse_by(Rules::Product, schema_text, message_name)
+    parse_with(schema_text, &[], MessageChoice::Named(message_name))
+}
+
+/// The same of a text that imports others.
+pub(super) fn parse_with(
+    schema_text: &str,
+    references: &[ReferencedText],
+    message: MessageChoice<'_>,
+) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+    read(Rules::Product, schema_text, references, message).map(finish::parsed)
 }
 
 /// Parses a Protobuf schema as open-source Spark's `from_protobuf` does, with unsigned integers widened and wrappers unwrapped:
 /// also types that no stream may be created with. What Spark itself cannot decode (recursion) is refused here too.
 pub fn parse_as_spark(schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
-    parse_by(Rules::Spark, schema_text, message_name)
+    read(Rules::Spark, schema_text, &[], MessageChoice::Named(message_name)).map(finish::parsed)
+}
+
+/// How messages of a writer's schema lie in bytes, for reading them as `reader`. Left out are fields that no stream may be created
+/// with, where the reader has none of that number.
+pub(super) fn read_writer(
+    schema_text: &str,
+    references: &[ReferencedText],
+    message: MessageChoice<'_>,
+    reader: &ProtoMessage,
+) -> Result<ProtoMessage, Vec<SchemaProblem>> {
+    read(Rules::Writer(reader), schema_text, references, message)
 }
 
 /// Whose schemas are legal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rules {
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rules<'r> {
     /// Whatever open-source Spark decodes.
     Spark,
     /// What a stream may be created with.
     Product,
+    /// Whatever messages are written by that are read as this one.
+    Writer(&'r ProtoMessage),
 }
 
-fn parse_by(rules: Rules, schema_text: &str, message_name: &str) -> Result<ParsedSchema, Vec<SchemaProblem>> {
+fn read(
+    rules: Rules<'_>,
+    schema_text: &str,
+    references: &[ReferencedText],
+    message: MessageChoice<'_>,
+) -> Result<ProtoMessage, Vec<SchemaProblem>> {
     let mut problems = Problems::default();
-    let parsed = text::compile(schema_text, &mut problems)
-        .and_then(|source| read::root(&source, message_name, rules, &mut problems))
-        .map(finish::parsed);
-    match parsed {
-        Some(parsed) if problems.0.is_empty() => Ok(parsed),
+    let read = text::compile(schema_text, references, &mut problems).and_then(|source| read::root(&source, message, rules, &mut problems));
+    match read {
+        Some(read) if problems.0.is_empty() => Ok(read),
         _ => Err(problems.0),
     }
 }

@@ -13,19 +13,18 @@ pub(crate) const MESSAGE_NAME: &str = "M";
 
 /// The text that stands for every Protobuf schema of this meaning; its message is [`MESSAGE_NAME`].
 pub(crate) fn normal_form(message: &ProtoMessage) -> String {
-    let mut writer = Writer::default();
-    let body = writer.body(message);
-    let imports: String = writer
-        .imports
-        .iter()
-        .map(|file| format!("import \"google/protobuf/{file}.proto\";\n"))
-        .collect();
-    let declarations = writer.declarations.concat();
-    format!("edition = \"2023\";\n{imports}message {MESSAGE_NAME} {{\n{body}}}\n{declarations}")
+    Writer::default().text(message, "", MESSAGE_NAME)
 }
 
+/// Writes a message and what it uses as a text.
 #[derive(Default)]
-struct Writer {
+pub(super) struct Writer {
+    /// Fields stay in the order of their declaration, for the order of columns.
+    as_declared: bool,
+    /// What stands before the name of a declaration where it is used: nothing, or what makes the name absolute.
+    scope: String,
+    /// A name that no declaration may have.
+    taken: String,
     imports: BTreeSet<&'static str>,
     /// Names of what was declared, by content.
     names: HashMap<String, String>,
@@ -33,9 +32,33 @@ struct Writer {
 }
 
 impl Writer {
+    /// One that keeps the order of fields, and uses declarations by `scope` and their names, none of which is `taken`.
+    pub(super) fn as_declared(scope: String, taken: &str) -> Self {
+        Self {
+            as_declared: true,
+            scope,
+            taken: taken.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// The whole text, in which the message has that name.
+    pub(super) fn text(mut self, message: &ProtoMessage, package: &str, name: &str) -> String {
+        let body = self.body(message);
+        let imports: String = self
+            .imports
+            .iter()
+            .map(|file| format!("import \"google/protobuf/{file}.proto\";\n"))
+            .collect();
+        let declarations = self.declarations.concat();
+        format!("edition = \"2023\";\n{package}{imports}message {name} {{\n{body}}}\n{declarations}")
+    }
+
     fn body(&mut self, message: &ProtoMessage) -> String {
         let mut fields: Vec<&ProtoField> = message.fields.iter().collect();
-        fields.sort_by_key(|field| field.number);
+        if !self.as_declared {
+            fields.sort_by_key(|field| field.number);
+        }
         let mut body = String::new();
         let mut oneofs: HashMap<&str, Vec<&ProtoField>> = HashMap::new();
         for field in &fields {
@@ -101,15 +124,15 @@ impl Writer {
             ProtoKind::Map { key, value } => format!("map<{}, {}>", self.kind(key), self.kind(value)),
             ProtoKind::Wrapper(value) => {
                 self.imports.insert("wrappers");
-                format!("google.protobuf.{}", words::wrapper(value))
+                self.imported(words::wrapper(value))
             }
             ProtoKind::Timestamp => {
                 self.imports.insert("timestamp");
-                "google.protobuf.Timestamp".into()
+                self.imported("Timestamp")
             }
             ProtoKind::Duration => {
                 self.imports.insert("duration");
-                "google.protobuf.Duration".into()
+                self.imported("Duration")
             }
             scalar => words::scalar(scalar).unwrap_or_default().into(),
         }
@@ -143,14 +166,21 @@ impl Writer {
         format!("{outer}.{name}")
     }
 
+    fn imported(&self, name: &str) -> String {
+        let absolute = if self.scope.is_empty() { "" } else { "." };
+        format!("{absolute}google.protobuf.{name}")
+    }
+
     fn declared(&mut self, body: &str) -> String {
         if let Some(name) = self.names.get(body) {
-            return name.clone();
+            return format!("{}{name}", self.scope);
         }
         let name = format!("T{}", self.names.len() + 1);
+        let name = free_name(&name, &HashSet::from([self.taken.as_str()]));
         self.declarations.push(format!("message {name} {{\n{body}}}\n"));
-        self.names.insert(body.to_owned(), name.clone());
-        name
+        let used = format!("{}{name}", self.scope);
+        self.names.insert(body.to_owned(), name);
+        used
     }
 }
 

@@ -8,102 +8,80 @@ use super::editions::Presence;
 use super::refuse::{self, Refusal};
 use super::text::Source;
 use super::tree::{ProtoDefault, ProtoEnum, ProtoField, ProtoKind, ProtoLabel, ProtoMessage};
-use super::{Problems, Rules, finish};
+use super::{Problems, Rules, choice, finish};
 use crate::limits::{PROTO_DEFAULT_BYTES_MAX, SCHEMA_ENUM_VALUES_MAX, SCHEMA_PARTS_MAX, TYPE_DEPTH_MAX};
-use crate::schema::{SchemaPath, SchemaStep};
-use crate::suggest;
+use crate::schema::{MessageChoice, SchemaPath, SchemaStep};
 
-/// Where a problem with the name of the message is said to be.
-const MESSAGE_NAME: &str = "message_name";
-
-/// Names shown when the asked one is not there.
-const NAMES_SHOWN_MAX: usize = 20;
-
-/// The message of that name, which must be one of the text itself.
-pub(super) fn root(source: &Source, message_name: &str, rules: Rules, problems: &mut Problems) -> Option<ProtoMessage> {
-    let mut messages = Vec::new();
-    source.file.messages().for_each(|message| collect(&message, &mut messages));
-    let Some(message) = messages.iter().find(|message| message.full_name() == message_name) else {
-        unknown_name(&messages, message_name, problems);
-        return None;
-    };
+/// The chosen message, which must be one of the text itself.
+pub(super) fn root(source: &Source, choice: MessageChoice<'_>, rules: Rules<'_>, problems: &mut Problems) -> Option<ProtoMessage> {
+    let message = choice::message(source, choice, problems)?;
     let mut reader = Reader {
         source,
         problems,
         rules,
+        wanted: match rules {
+            Rules::Writer(reader) => Wanted::Message(reader),
+            Rules::Product | Rules::Spark => Wanted::All,
+        },
         open: Vec::new(),
         path: SchemaPath::new(),
         parts: 0,
         enum_values: 0,
     };
-    let read = reader.message(message);
+    let read = reader.message(&message);
     if rules == Rules::Product && problems.0.is_empty() && read.fields.iter().all(|field| finish::data_type(field).is_none()) {
         let place = source.place(&source.file, message.path());
-        let problem = format!("the message `{message_name}` has no field that a column could hold");
-        problems.add(
-            place,
-            &SchemaPath::new(),
-            problem,
-            message_name,
-            "declare a field: a message without fields has no column",
-        );
+        let name = message.full_name();
+        let problem = format!("the message `{name}` has no field that a column could hold");
+        let remedy = "declare a field: a message without fields has no column";
+        problems.add(place, &SchemaPath::new(), problem, name, remedy);
     }
     Some(read)
 }
 
-/// A message and those declared inside it, in the order of the text.
-fn collect(message: &MessageDescriptor, messages: &mut Vec<MessageDescriptor>) {
-    if message.is_map_entry() {
-        return;
-    }
-    messages.push(message.clone());
-    message.child_messages().for_each(|child| collect(&child, messages));
+/// What the reader of a writer's messages has at a place.
+#[derive(Clone, Copy)]
+enum Wanted<'r> {
+    /// Everything is wanted: it is no writer's schema.
+    All,
+    /// A message of its own.
+    Message(&'r ProtoMessage),
+    /// A value without fields.
+    Value,
+    /// Nothing.
+    Nothing,
 }
 
-fn unknown_name(messages: &[MessageDescriptor], name: &str, problems: &mut Problems) {
-    let at = SchemaPath::new();
-    if messages.is_empty() {
-        problems.add("", &at, "the text declares no message", name, "declare one");
-        return;
+impl<'r> Wanted<'r> {
+    /// What it has at the field of that number.
+    fn field(self, number: u32) -> Self {
+        match self {
+            Self::All => Self::All,
+            Self::Message(message) => message
+                .fields
+                .iter()
+                .find(|field| field.number == number)
+                .map_or(Self::Nothing, |field| Self::of(&field.kind)),
+            Self::Value | Self::Nothing => Self::Nothing,
+        }
     }
-    let unqualified = messages
-        .iter()
-        .find(|message| message.name() == name.trim_start_matches('.'))
-        .map(MessageDescriptor::full_name);
-    if let Some(full_name) = unqualified {
-        let problem = format!("the message name `{name}` is not fully qualified");
-        problems.add(
-            MESSAGE_NAME,
-            &at,
-            problem,
-            name,
-            format!("write `{full_name}`: package and enclosing messages are part of the name"),
-        );
-        return;
+
+    fn of(kind: &'r ProtoKind) -> Self {
+        match kind {
+            ProtoKind::Message(message) | ProtoKind::Group(message) => Self::Message(message),
+            // The writer's map is read through to its values at once.
+            ProtoKind::Map { value, .. } => Self::of(value),
+            _ => Self::Value,
+        }
     }
-    let remedy = match suggest::nearest(name, messages.iter().map(MessageDescriptor::full_name)) {
-        Some(near) => format!("did you mean `{near}`? the messages of the text are {}", listed(messages)),
-        None => format!("the messages of the text are {}", listed(messages)),
-    };
-    problems.add(MESSAGE_NAME, &at, format!("the text declares no message `{name}`"), name, remedy);
 }
 
-fn listed(messages: &[MessageDescriptor]) -> String {
-    let mut names: Vec<String> = messages
-        .iter()
-        .take(NAMES_SHOWN_MAX)
-        .map(|message| format!("`{}`", message.full_name()))
-        .collect();
-    if messages.len() > NAMES_SHOWN_MAX {
-        names.push(format!("and {} more", messages.len() - NAMES_SHOWN_MAX));
-    }
-    names.join(", ")
-}
-
-struct Reader<'s, 'p> {
+struct Reader<'s, 'p, 'r> {
     source: &'s Source,
     problems: &'p mut Problems,
-    rules: Rules,
+    rules: Rules<'r>,
+    /// What is wanted of the message or field that is being read.
+    wanted: Wanted<'r>,
     /// Full names of the message types that are being read, outermost first.
     open: Vec<String>,
     path: SchemaPath,
@@ -111,7 +89,7 @@ struct Reader<'s, 'p> {
     enum_values: usize,
 }
 
-impl Reader<'_, '_> {
+impl Reader<'_, '_, '_> {
     fn message(&mut self, message: &MessageDescriptor) -> ProtoMessage {
         self.open.push(message.full_name().to_owned());
         // Descriptors are sorted by number; columns are in the order of the text.
@@ -122,11 +100,14 @@ impl Reader<'_, '_> {
             .filter_map(|field| u32::try_from(field.number()).ok());
         let descriptors: Vec<FieldDescriptor> = numbers.filter_map(|number| message.get_field(number)).collect();
         let mut fields = Vec::with_capacity(descriptors.len());
+        let wanted = self.wanted;
         for field in &descriptors {
             self.path.push(SchemaStep::Field(field.name().to_owned()));
+            self.wanted = wanted.field(field.number());
             fields.extend(self.field(field));
             self.path.pop();
         }
+        self.wanted = wanted;
         self.open.pop();
         let read = ProtoMessage {
             full_name: message.full_name().to_owned(),
@@ -147,9 +128,11 @@ impl Reader<'_, '_> {
     fn field(&mut self, field: &FieldDescriptor) -> Option<ProtoField> {
         self.parts += 1;
         if self.parts > SCHEMA_PARTS_MAX {
-            let remedy = "use fewer fields: a message type counts once for each place that uses it";
-            let problem = format!("the schema has more than {SCHEMA_PARTS_MAX} fields");
-            self.problems.add("", &SchemaPath::new(), problem, field.full_name(), remedy);
+            if !matches!(self.wanted, Wanted::Nothing) {
+                let remedy = "use fewer fields: a message type counts once for each place that uses it";
+                let problem = format!("the schema has more than {SCHEMA_PARTS_MAX} fields");
+                self.problems.add("", &SchemaPath::new(), problem, field.full_name(), remedy);
+            }
             return None;
         }
         let default_length = field.field_descriptor_proto().default_value.as_ref().map_or(0, String::len);
@@ -247,7 +230,9 @@ impl Reader<'_, '_> {
     fn message_kind(&mut self, field: &FieldDescriptor, declared: &FieldDescriptor, message: &MessageDescriptor) -> Option<ProtoKind> {
         let imported = refuse::imported(self.source, &message.parent_file(), message.full_name());
         self.judge(declared, imported)?;
-        if self.open.iter().any(|open| open == message.full_name()) {
+        // A writer's recursion is followed as far as the reader's message, which is finite, goes with it.
+        let followed = matches!((self.rules, self.wanted), (Rules::Writer(_), Wanted::Message(_)));
+        if !followed && self.open.iter().any(|open| open == message.full_name()) {
             let remedy = "a column's type is finite: unroll it to the depth you need";
             return self.refuse(declared, format!("the message type `{}` is recursive", message.full_name()), remedy);
         }
@@ -300,11 +285,13 @@ impl Reader<'_, '_> {
 
     /// Nothing where this product refuses what Spark takes.
     fn judge(&mut self, field: &FieldDescriptor, refusal: Option<Refusal>) -> Option<()> {
-        match (refusal, self.rules) {
-            (Some(refusal), Rules::Product) => {
+        match (refusal, self.rules, self.wanted) {
+            (Some(refusal), Rules::Product, _) => {
                 self.add(field, refusal);
                 None
             }
+            // Decoding steps over it as over an unknown field.
+            (Some(_), Rules::Writer(_), Wanted::Nothing) => None,
             _ => Some(()),
         }
     }
@@ -316,6 +303,9 @@ impl Reader<'_, '_> {
     }
 
     fn refuse<T>(&mut self, field: &FieldDescriptor, problem: String, remedy: &str) -> Option<T> {
+        if matches!(self.wanted, Wanted::Nothing) {
+            return None;
+        }
         let place = self.source.place(&field.parent_file(), field.path());
         self.problems.add(place, &self.path, problem, field.full_name(), remedy);
         None

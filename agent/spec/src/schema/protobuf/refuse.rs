@@ -59,7 +59,7 @@ pub(super) fn map_key(kind: &Kind) -> Option<Refusal> {
 
 /// A message or enum of one of the compiler's own files.
 pub(super) fn imported(source: &Source, file: &FileDescriptor, full_name: &str) -> Option<Refusal> {
-    if *file == source.file || full_name == TIMESTAMP || finish::wrapped_kind(full_name).is_some() {
+    if source.is_users(file) || full_name == TIMESTAMP || finish::wrapped_kind(full_name).is_some() {
         return None;
     }
     let short = full_name.rsplit('.').next().unwrap_or_default();
