@@ -339,6 +339,7 @@ fn new_table(name: &TableName) -> NewTable {
         positions: at(0),
         source: SourceIdentity::default(),
         schemas: SchemaVersion::default(),
+        registry: None,
         history: TableCareSettings::default().history,
     }
 }

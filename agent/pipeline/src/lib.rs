@@ -14,6 +14,7 @@ pub mod limits;
 pub mod misfits;
 pub mod position;
 pub mod preview;
+pub mod registry_versions;
 pub mod status;
 pub mod stream;
 pub mod table;

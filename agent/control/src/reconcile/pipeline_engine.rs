@@ -232,6 +232,7 @@ mod tests {
             positions: Default::default(),
             source: SourceIdentity::default(),
             schemas: Default::default(),
+            registry: None,
             history: Duration::from_secs(60),
         };
         Warehouse::open(text(warehouse), None).unwrap().create(table).await.unwrap();

@@ -116,6 +116,7 @@ fn state_of(table: &Table) -> TableState {
         source: SourceIdentity::default(),
         losses: Vec::new(),
         schema_starts: Arc::default(),
+        registry: None,
         totals: TableTotals {
             rows: 3,
             bytes: 30,

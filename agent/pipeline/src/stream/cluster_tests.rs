@@ -86,6 +86,7 @@ impl Place {
             positions: Positions::from([(partition(0), Position::new(next_offset, 0))]),
             source: SourceIdentity::default(),
             schemas: definition.schemas_in_force(),
+            registry: None,
             history: TableCareSettings::default().history,
         };
         self.engine.shared().warehouse.create(table).await.expect("created");

@@ -37,6 +37,7 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
         positions,
         source,
         schemas: definition.schemas_in_force(),
+        registry: None,
         history: shared.settings.table_care.history,
     };
     Ok(shared.warehouse.create(table).await?)

@@ -123,6 +123,7 @@ impl Runner {
                 source: state.source,
                 losses: Vec::new(),
                 schemas: definition.schemas_in_force(),
+                registry: None,
             };
             let version = table.switch(switch).await?;
             tracing::info!(stream = %definition.spec.name, version, generation = definition.generation, "a definition is in force");
@@ -181,6 +182,7 @@ impl Runner {
                 source: record.identity,
                 losses: record.losses,
                 schemas: definition.schemas_in_force(),
+                registry: None,
             };
             table.switch(switch).await?;
         }

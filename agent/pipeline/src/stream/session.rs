@@ -463,6 +463,7 @@ mod tests {
             source: SourceIdentity::default(),
             losses: Vec::new(),
             schema_starts: Arc::default(),
+            registry: None,
             totals: TableTotals::default(),
             created_ms: 0,
         }

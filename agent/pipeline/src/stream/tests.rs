@@ -129,6 +129,7 @@ impl Place {
             positions: Positions::from([(partition(0), Position::new(7, 0))]),
             source: SourceIdentity::default(),
             schemas: definition.schemas_in_force(),
+            registry: None,
             history: TableCareSettings::default().history,
         };
         place.engine.shared().warehouse.create(table).await.expect("created");

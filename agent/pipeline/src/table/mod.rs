@@ -19,6 +19,7 @@ pub use limits::FILE_MEMORY;
 
 use crate::error::Retry;
 use crate::position::Positions;
+use crate::registry_versions::RegistryVersions;
 
 mod care;
 mod classify;
@@ -35,6 +36,7 @@ mod log;
 mod losses;
 mod narrow;
 mod open_tables;
+mod pinned;
 mod positions;
 mod properties;
 mod protocol;
@@ -77,6 +79,8 @@ pub struct NewTable {
     pub source: SourceIdentity,
     /// The schemas that the columns come from.
     pub schemas: SchemaVersion,
+    /// The registry's versions that they come from; none without a registry.
+    pub registry: Option<RegistryVersions>,
     /// How far back readers can go; becomes the table's retention properties.
     pub history: Duration,
 }
@@ -118,6 +122,8 @@ pub struct TableState {
     pub losses: Vec<Loss>,
     /// Where the last versions of the schemas began, oldest first.
     pub schema_starts: Arc<[SchemaStart]>,
+    /// The registry's versions in force; none without a registry.
+    pub registry: Option<Arc<RegistryVersions>>,
     /// Rows, bytes and number of live files.
     pub totals: TableTotals,
     /// Milliseconds since 1970 of version 0.
@@ -187,6 +193,8 @@ pub struct Switch {
     pub losses: Vec<Loss>,
     /// The schemas from this version on.
     pub schemas: SchemaVersion,
+    /// The registry's versions from this version on; `None`: what is recorded stays.
+    pub registry: Option<RegistryVersions>,
 }
 
 /// A table that can no longer be written to as it was, or a store that fails.

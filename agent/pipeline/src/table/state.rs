@@ -15,10 +15,11 @@ use super::store::FileFacts;
 use super::store::table_files::TableFiles;
 use super::widening::Widening;
 use super::{
-    Loss, SchemaStart, SourceIdentity, TableError, TableState, WideningState, losses, positions, properties, protocol, schema,
+    Loss, SchemaStart, SourceIdentity, TableError, TableState, WideningState, losses, pinned, positions, properties, protocol, schema,
     schema_starts,
 };
 use crate::position::Positions;
+use crate::registry_versions::RegistryVersions;
 
 /// A table of ours, as of its last version that was read.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub(super) struct LoadedTable {
     pub losses: Vec<Loss>,
     /// Beginnings of the schemas' versions in the properties, oldest first.
     pub schema_starts: Arc<[SchemaStart]>,
+    /// The registry's versions in force.
+    pub registry: Option<Arc<RegistryVersions>>,
     /// Which of those columns become BIGINT, and how far that is.
     pub widening: Widening,
     /// A commit of ours of which nobody knows whether it is in the log.
@@ -80,6 +83,7 @@ impl LoadedTable {
         let widening = Widening::of(properties::widening(&snapshot.metadata.configuration)?);
         let losses = losses::read(&snapshot.metadata.configuration);
         let schema_starts = schema_starts::read(&snapshot.metadata.configuration).into();
+        let registry = pinned::read(&snapshot.metadata.configuration)?.map(Arc::new);
         let positions = positions::positions(uid, &snapshot.txns).map_err(|app_id| format!("its log has the transaction `{app_id}`"))?;
         let arrow = schema::arrow_schema(&columns);
         let mut snapshot = snapshot;
@@ -94,6 +98,7 @@ impl LoadedTable {
             source,
             losses,
             schema_starts,
+            registry,
             widening,
             unresolved: None,
             doubled: Vec::new(),
@@ -121,6 +126,7 @@ impl LoadedTable {
             source: self.source.clone(),
             losses: self.losses.clone(),
             schema_starts: self.schema_starts.clone(),
+            registry: self.registry.clone(),
             totals: self.snapshot.totals,
             created_ms: self.snapshot.metadata.created_time.unwrap_or_default(),
         }
@@ -186,6 +192,7 @@ impl LoadedTable {
             (self.generation, self.source) = properties::read(&metadata.configuration)?;
             self.losses = losses::read(&metadata.configuration);
             self.schema_starts = schema_starts::read(&metadata.configuration).into();
+            self.registry = pinned::read(&metadata.configuration)?.map(Arc::new);
             self.widening.follow(properties::widening(&metadata.configuration)?);
             self.snapshot.metadata = metadata.clone();
         }

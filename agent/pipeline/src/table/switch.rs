@@ -7,7 +7,7 @@ use super::log::actions::{Action, Metadata};
 use super::schema::{GrowthError, Ints};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
-use super::{Loss, Switch, TableError, clock, losses, positions, properties, protocol, schema, schema_starts};
+use super::{Loss, Switch, TableError, clock, losses, pinned, positions, properties, protocol, schema, schema_starts};
 
 /// Commits a switch; a table in which all of it is in force already keeps its version.
 pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch: &Switch) -> Result<i64, TableError> {
@@ -67,6 +67,9 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
         (table.generation, &table.positions),
         &switch.positions,
     );
+    if let Some(versions) = &switch.registry {
+        pinned::set(&mut metadata.configuration, versions);
+    }
     let columns = schema::parse(&metadata.schema_string).map_err(|what| files.internal(what))?;
     schema::expect_storable(&columns).map_err(|message| TableError::Unsupported { message })?;
 

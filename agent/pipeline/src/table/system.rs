@@ -82,6 +82,7 @@ impl SystemTableHandle {
             positions: Positions::new(),
             source: SourceIdentity::default(),
             schemas: SchemaVersion::default(),
+            registry: None,
             history: care.history,
         };
         warehouse.create(new).await?;

@@ -26,8 +26,8 @@ use super::store::table_files::{LOG_FOLDER, TableFiles};
 use super::store::{EntryOutcome, TableStore};
 use super::warehouse_mark::WarehouseMark;
 use super::{
-    NewTable, SchemaVersion, TableCareSettings, TableError, TableHandle, TableState, clock, positions, properties, protocol, schema,
-    schema_starts, trash,
+    NewTable, SchemaVersion, TableCareSettings, TableError, TableHandle, TableState, clock, pinned, positions, properties, protocol,
+    schema, schema_starts, trash,
 };
 use crate::failpoint::{self, Point};
 use crate::position::Positions;
@@ -273,6 +273,9 @@ fn first_actions(table: &NewTable) -> Vec<Action> {
         ..table.schemas
     };
     schema_starts::add(&mut configuration, &[], schemas, (before, &nowhere), &table.positions);
+    if let Some(versions) = &table.registry {
+        pinned::set(&mut configuration, versions);
+    }
     let metadata = Metadata {
         id: uuid::Uuid::new_v4().to_string(),
         name: Some(table.name.to_string()),

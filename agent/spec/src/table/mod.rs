@@ -3,6 +3,7 @@
 //! A column once in the table stays in it: types only widen, removed fields keep their column. Nothing here knows Delta.
 
 mod prune;
+mod registry;
 mod union;
 
 #[cfg(test)]
@@ -16,6 +17,8 @@ use crate::schema;
 use crate::stream::{DirectSchemas, Side, SourceConfig};
 use crate::types::{DataType, Field};
 use crate::violation::Violation;
+
+pub use registry::{columns_of_versions, grown, never_ingested_beside};
 
 /// The source's own timestamp of a record.
 pub const STREAM_RECORD_TIMESTAMP: &str = "stream_record_timestamp";
@@ -73,12 +76,16 @@ pub fn never_ingested(
         .into_iter()
         .map(|side| union_of_side(history, side).map(|data_type| Field::new(side.column(), data_type)))
         .collect::<Result<_, _>>()?;
+    Ok(never_ingested_of(before, &known, new_excluded))
+}
+
+fn never_ingested_of(before: &BTreeSet<String>, known: &[Field], new_excluded: &BTreeSet<String>) -> BTreeSet<String> {
     let parsed =
         |texts: &BTreeSet<String>| -> Vec<ColumnPath> { texts.iter().filter_map(|text| ColumnPath::parse_excluded(text).ok()).collect() };
     let before = parsed(before);
     let mut after = BTreeSet::new();
     for path in parsed(new_excluded) {
-        if path::resolve(&path, &known).is_err() {
+        if path::resolve(&path, known).is_err() {
             after.insert(path.to_string());
         }
         // What two sets of paths have in common is, pair by pair, the inner one.
@@ -90,7 +97,7 @@ pub fn never_ingested(
             }
         }
     }
-    Ok(after)
+    after
 }
 
 /// Paths whose column must be widened from INT to BIGINT to hold `after`, as messages show them.

@@ -120,7 +120,8 @@ fn check_kafka(kafka: &KafkaConnectionOptions, violations: &mut Vec<Violation>) 
             let remedy = "give certificates in PEM form, as from `file(\"ca.pem\")`";
             violations.push(Violation::new("kafka.ca_pem", "a text", "there is no certificate in it", remedy));
         }
-        if !kafka.security_protocol.uses_tls() {
+        let has_tls = |urls: &String| urls.contains("https://");
+        if !kafka.security_protocol.uses_tls() && !kafka.schema_registry_url.as_ref().is_some_and(has_tls) {
             let problem = format!("{} does not use TLS", kafka.security_protocol.name());
             violations.push(Violation::new(
                 "kafka.ca_pem",
@@ -215,7 +216,11 @@ fn check_registry(kafka: &KafkaConnectionOptions, violations: &mut Vec<Violation
         check_secret("kafka.schema_registry_api_secret", secret, violations);
     }
     match &kafka.schema_registry_url {
-        Some(url) => check_url("kafka.schema_registry_url", url, violations),
+        Some(urls) => {
+            for url in urls.split(',') {
+                check_url("kafka.schema_registry_url", url.trim(), violations);
+            }
+        }
         None => {
             let secret = kafka.schema_registry_api_secret.as_ref().map(|_| "a secret");
             let beside = [

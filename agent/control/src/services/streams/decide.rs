@@ -80,6 +80,12 @@ impl StreamService {
             text,
             remedy: remedy.into(),
         };
+        let status = self.services.reconciler.pipeline_status(&record.uid);
+        let table = status.as_ref().and_then(|status| status.table.as_ref()).map(|table| &table.columns);
+        let table = table.or_else(|| record.observed.table.as_ref().map(|table| &table.columns));
+        // Before there is a table, nothing has a column.
+        let known = table.map(Vec::as_slice).unwrap_or_default();
+        let never_ingested = table::never_ingested_beside(&declared.never_ingested, known, &wanted.excluded_columns);
         let verdict = if declared.spec.schemas != wanted.schemas {
             let text = "the schemas of this stream come from a registry, and its kind of schemas never changes".to_owned();
             let remedy = "register a new version, or make a new stream";
@@ -105,7 +111,7 @@ impl StreamService {
         Decision {
             verdict,
             missing: Vec::new(),
-            never_ingested: declared.never_ingested.intersection(&wanted.excluded_columns).cloned().collect(),
+            never_ingested,
             columns: Vec::new(),
             schemas_differ: false,
         }

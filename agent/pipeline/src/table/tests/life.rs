@@ -160,6 +160,7 @@ async fn a_switch_adds_columns_generation_and_partitions_and_keeps_the_table() {
         source: identity.clone(),
         losses: Vec::new(),
         schemas: SchemaVersion { number: 2, generation: 2 },
+        registry: None,
     };
     assert_eq!(handle.switch(definition.clone()).await.unwrap(), 2);
     assert_eq!(handle.switch(definition).await.unwrap(), 2, "in force already");

@@ -58,6 +58,7 @@ impl Lab {
             positions: at(0, 100),
             source: source(),
             schemas: SchemaVersion { number: 1, generation: 1 },
+            registry: None,
             history: Duration::from_secs(7 * 24 * 60 * 60),
         }
     }
@@ -219,5 +220,6 @@ pub(super) fn switch(generation: u64, columns: Vec<Field>) -> Switch {
             number: generation,
             generation,
         },
+        registry: None,
     }
 }
