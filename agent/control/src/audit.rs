@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::governance::calls::Call;
-use crate::governance::{Action, RequestContext, Securable};
+use crate::governance::{Action, RequestContext, Securable, SecurableKind};
 use crate::limits::AUDIT_NAME_BYTES_MAX;
 
 /// Outcome of a call that did what it was asked for.
@@ -46,6 +46,8 @@ struct Current {
     event: AuditEvent,
     /// It is in the store, with a change.
     written: bool,
+    /// All that the authorizer was asked for, each once: no more than there are rules.
+    asked: Vec<(Action, SecurableKind)>,
 }
 
 tokio::task_local! {
@@ -65,7 +67,10 @@ impl Audited {
             call: call.name().to_owned(),
             ..AuditEvent::default()
         };
-        Self(Arc::new(Mutex::new(Current { event, written: false })))
+        Self(Arc::new(Mutex::new(Current {
+            event,
+            ..Current::default()
+        })))
     }
 
     /// Runs the call with its event beside it.
@@ -104,12 +109,21 @@ pub(crate) fn called_by(context: &RequestContext) {
 /// Notes what the call asks for; the first thing is what it is about.
 pub(crate) fn asked(action: Action, securable: &Securable<'_>) {
     with_current(|current| {
+        let pair = (action, securable.kind());
+        if !current.asked.contains(&pair) {
+            current.asked.push(pair);
+        }
         if current.event.action.is_empty() {
             current.event.action = action.verb().to_owned();
             current.event.securable_type = securable.kind().noun().to_owned();
             current.event.securable_name = cut(securable.name());
         }
     });
+}
+
+/// All that the call that is on has asked for so far.
+pub(crate) fn all_asked() -> Vec<(Action, SecurableKind)> {
+    with_current(|current| current.asked.clone()).unwrap_or_default()
 }
 
 /// What a caller wrote, of a length that the outbox bears: one call must not fill it.

@@ -203,7 +203,8 @@ impl GrantAuthorizer {
             | Securable::SecretScopes
             | Securable::Volumes(_)
             | Securable::AllGrants
-            | Securable::Tokens(_) => return Ok(None),
+            | Securable::Tokens(_)
+            | Securable::Unreadable => return Ok(None),
         };
         let found = self.found(&place).await?;
         let mut wanted = elsewhere(need, place);

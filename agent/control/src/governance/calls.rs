@@ -1,10 +1,11 @@
 //! Every call of the API, and what it asks the authorizer for. The invariant: a call that is not here cannot be served
-//! (`grpc::serve` takes one), and one that asks for something without a rule does not compile.
+//! (`grpc::serve` takes one), one that asks for something without a rule does not compile, and none is answered that asked for
+//! nothing, or for something that its row does not have.
 
 use super::Action::{self, Check, Create, Delete, Grant, List, Operate, Read, Test, Update};
 use super::SecurableKind::{
     self, Agent, AllGrants, Connection, Connections, Credential, Credentials, DeclaredConnection, Grants, NewStream, SecretScope,
-    SecretScopes, Stream, Streams, Tokens, Volume, Volumes,
+    SecretScopes, Stream, Streams, Tokens, Unreadable, Volume, Volumes,
 };
 use super::rules::{Rule, rule};
 
@@ -53,7 +54,7 @@ calls! {
         SetStreamOperations: [Operate Stream];
         RestartStream: [Operate Stream];
         DeleteStream: [Delete Stream];
-        CheckStream: [Check NewStream];
+        CheckStream: [Check NewStream, Create NewStream, Check Unreadable];
     }
     ConnectionService {
         CreateConnection: [Create DeclaredConnection];
@@ -61,7 +62,7 @@ calls! {
         ListConnections: [List Connections];
         UpdateConnection: [Update Connection, Update DeclaredConnection];
         DeleteConnection: [Delete Connection];
-        CheckConnection: [Check DeclaredConnection];
+        CheckConnection: [Check DeclaredConnection, Check Unreadable];
         TestConnection: [Test Connection, Test DeclaredConnection];
         ExecuteSql: [
             Create DeclaredConnection, Update Connection, Update DeclaredConnection, Delete Connection, List Connections, Read Connection
@@ -104,6 +105,37 @@ calls! {
     }
 }
 
+/// What a call did that its row does not have. It is a mistake of ours: the caller gets no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OutOfRow {
+    /// It has an answer, and nobody was asked whether its caller may have it.
+    #[error("`{}` found an answer without asking whether its caller may have it", .0.name())]
+    NothingAsked(Call),
+    /// It asked for something else.
+    #[error("`{}` asked for something that its rules do not name: to {} {}", .call.name(), .action.verb(), .kind.noun())]
+    OtherAsked {
+        /// Which call.
+        call: Call,
+        /// What it asked to do.
+        action: Action,
+        /// To what.
+        kind: SecurableKind,
+    },
+}
+
+impl Call {
+    /// Compares what a call asked for with its row. One that failed may have done so before it asked.
+    pub(crate) fn keeps_to_its_row(self, asked: &[(Action, SecurableKind)], is_answered: bool) -> Result<(), OutOfRow> {
+        if let Some((action, kind)) = asked.iter().copied().find(|pair| !self.asks().contains(pair)) {
+            return Err(OutOfRow::OtherAsked { call: self, action, kind });
+        }
+        match is_answered && asked.is_empty() {
+            true => Err(OutOfRow::NothingAsked(self)),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Fails the build for a call without a rule.
 const _: () = {
     let mut calls = Call::ALL;
@@ -123,6 +155,24 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_asks_for_nothing_or_for_something_else_gets_no_answer() {
+        let call = Call::CheckStream;
+        let row = call.asks();
+        for (asked, is_answered, said) in [
+            (row, true, ""),
+            (&row[..1], true, ""),
+            (&[], false, ""),
+            (&[], true, "found an answer without asking"),
+            (&[(Read, Agent)], false, "to read agent"),
+            (&[row[0], (Delete, Stream)], true, "to delete stream"),
+        ] {
+            let kept = call.keeps_to_its_row(asked, is_answered);
+            let found = kept.err().map(|error| error.to_string()).unwrap_or_default();
+            assert!(found.contains(said) && found.is_empty() == said.is_empty(), "{asked:?}: {found}");
+        }
+    }
 
     #[test]
     fn the_calls_are_those_of_the_interface() {

@@ -80,6 +80,10 @@ fn needs(call: Call, action: Action, kind: SecurableKind) -> String {
     };
     match call.asks() {
         [_] => needed,
+        asks if action == Action::Create && asks.contains(&(Action::Check, kind)) => {
+            format!("to check one in the place of another {}: what it takes to create it", kind.noun())
+        }
+        _ if kind == SecurableKind::Unreadable => format!("to check one that cannot be read: {needed}"),
         _ if kind == SecurableKind::DeclaredConnection => format!("to {} one as it is declared: {needed}", action.verb()),
         _ => format!("to {} {}: {needed}", action.verb(), kind.noun()),
     }

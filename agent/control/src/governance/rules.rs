@@ -119,7 +119,7 @@ const CHANGE_CONNECTION: Rule = Rule::Needs(&[
 pub const fn rule(action: Action, kind: SecurableKind) -> Rule {
     use SecurableKind as Kind;
     match (kind, action) {
-        (Kind::Agent, Action::Read) => Rule::Anyone,
+        (Kind::Agent, Action::Read) | (Kind::Unreadable, Action::Check) => Rule::Anyone,
         (Kind::Stream, Action::Read) => Rule::Needs(&[Need {
             any: &[Select, Manage],
             on: On::Itself,
@@ -177,7 +177,8 @@ pub const fn rule(action: Action, kind: SecurableKind) -> Rule {
             | Kind::Volumes
             | Kind::Grants
             | Kind::AllGrants
-            | Kind::Tokens,
+            | Kind::Tokens
+            | Kind::Unreadable,
             _,
         ) => Rule::Never,
     }

@@ -83,6 +83,8 @@ pub enum Securable<'a> {
     AllGrants,
     /// The tokens of one principal.
     Tokens(&'a str),
+    /// A declaration that cannot be read, so that it names nothing.
+    Unreadable,
 }
 
 /// A securable without its name.
@@ -105,6 +107,7 @@ pub enum SecurableKind {
     Grants,
     AllGrants,
     Tokens,
+    Unreadable,
 }
 
 impl SecurableKind {
@@ -124,6 +127,7 @@ impl SecurableKind {
             Self::Volumes => "volumes",
             Self::Grants | Self::AllGrants => "grants",
             Self::Tokens => "tokens",
+            Self::Unreadable => "declaration",
         }
     }
 }
@@ -148,13 +152,14 @@ impl Securable<'_> {
             Self::Grants(..) => SecurableKind::Grants,
             Self::AllGrants => SecurableKind::AllGrants,
             Self::Tokens(_) => SecurableKind::Tokens,
+            Self::Unreadable => SecurableKind::Unreadable,
         }
     }
 
     /// Which one; empty where there is only one.
     pub fn name(&self) -> String {
         match self {
-            Self::Agent | Self::Connections | Self::Credentials | Self::SecretScopes | Self::AllGrants => String::new(),
+            Self::Agent | Self::Connections | Self::Credentials | Self::SecretScopes | Self::AllGrants | Self::Unreadable => String::new(),
             Self::Stream(name) => name.to_string(),
             Self::NewStream(spec) => spec.name.to_string(),
             Self::Streams(parent) | Self::Volumes(parent) => parent.to_string(),
@@ -174,6 +179,7 @@ impl std::fmt::Display for Securable<'_> {
         let noun = self.kind().noun();
         match self {
             Self::Agent => f.write_str("the agent"),
+            Self::Unreadable => f.write_str("a declaration that cannot be read"),
             Self::Connections | Self::Credentials | Self::SecretScopes | Self::AllGrants => f.write_str(noun),
             Self::Streams(parent) | Self::Volumes(parent) => write!(f, "{noun} of `{parent}`"),
             Self::Grants(securable_type, name) => write!(f, "the {noun} on the {} `{name}`", securable_type.noun()),

@@ -223,20 +223,15 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
         let message = request.into_inner();
         serve(Call::CheckConnection, &context, async {
             let as_messages = |violations: &[Violation]| violations.iter().map(violation_from_spec).collect();
-            match declared(requests::required("connection", message.connection)?) {
-                Ok(connection) => {
-                    let checked = self.0.check(&context, &connection).await?;
-                    Ok(v1::CheckConnectionResponse {
-                        violations: as_messages(&checked.violations),
-                        missing_capabilities: as_messages(&checked.missing_capabilities),
-                        used_by: checked.used_by.iter().map(ToString::to_string).collect(),
-                    })
-                }
-                Err(violations) => Ok(v1::CheckConnectionResponse {
-                    violations: as_messages(&violations),
-                    ..Default::default()
-                }),
-            }
+            let checked = match declared(requests::required("connection", message.connection)?) {
+                Ok(connection) => self.0.check(&context, &connection).await?,
+                Err(violations) => self.0.check_unreadable(&context, violations).await?,
+            };
+            Ok(v1::CheckConnectionResponse {
+                violations: as_messages(&checked.violations),
+                missing_capabilities: as_messages(&checked.missing_capabilities),
+                used_by: checked.used_by.iter().map(ToString::to_string).collect(),
+            })
         })
         .await
     }

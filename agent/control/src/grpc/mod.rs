@@ -30,6 +30,7 @@ use crate::services::Services;
 use crate::services::agent::AgentService;
 use crate::services::connections::ConnectionService;
 use crate::services::credentials::CredentialService;
+use crate::services::error::ServiceError;
 use crate::services::grants::GrantService;
 use crate::services::secrets::SecretService;
 use crate::services::streams::StreamService;
@@ -90,11 +91,11 @@ fn context<T>(request: &Request<T>) -> RequestContext {
     }
 }
 
-/// Runs a call in a span that names it, and turns its error into a status.
+/// Runs a call in a span that names it, holds it to what it must ask for, and turns its error into a status.
 async fn serve<T>(
     call: Call,
     context: &RequestContext,
-    work: impl Future<Output = Result<T, crate::services::error::ServiceError>>,
+    work: impl Future<Output = Result<T, ServiceError>>,
 ) -> Result<tonic::Response<T>, tonic::Status> {
     use tracing::Instrument;
     audit::called_by(context);
@@ -105,7 +106,10 @@ async fn serve<T>(
         principal = context.principal.name()
     );
     async {
-        match work.await {
+        let done = work.await;
+        // Whatever a service forgets, nothing leaves that nobody asked about.
+        let kept = call.keeps_to_its_row(&audit::all_asked(), done.is_ok());
+        match kept.map_err(ServiceError::from).and(done) {
             Ok(answer) => {
                 audit::ended(audit::OK);
                 Ok(tonic::Response::new(answer))

@@ -47,7 +47,7 @@ pub(super) fn of(error: &ServiceError) -> Status {
             tracing::error!(%error, "call failed");
             unavailable(message)
         }
-        ServiceError::Store(_) | ServiceError::Random(_) => {
+        ServiceError::Store(_) | ServiceError::Random(_) | ServiceError::OutOfRow(_) => {
             tracing::error!(%error, "call failed");
             Status::internal(message)
         }

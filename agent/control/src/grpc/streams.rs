@@ -176,31 +176,24 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
         serve(Call::CheckStream, &context, async {
             let spec = stream_to_spec(&requests::required("stream", message.stream)?);
             let operations = initial_operations(message.operations.as_ref());
-            let (spec, operations) = match (spec, operations) {
-                (Ok(spec), Ok(operations)) => (spec, operations),
+            let checked = match (spec, operations) {
+                (Ok(spec), Ok(operations)) => {
+                    let request = StreamToCheck {
+                        spec,
+                        operations,
+                        as_new: message.as_new,
+                    };
+                    self.0.check(&context, request).await?
+                }
                 (spec, operations) => {
                     // What is wrong with a definition is what this call is asked for: an answer, not an error.
                     let mut violations = spec.err().unwrap_or_default();
                     if let Err(ServiceError::Invalid(more)) = operations {
                         violations.extend(more);
                     }
-                    return Ok(v1::CheckStreamResponse {
-                        violations: violations.iter().map(violation_from_spec).collect(),
-                        ..Default::default()
-                    });
+                    self.0.check_unreadable(&context, violations).await?
                 }
             };
-            let checked = self
-                .0
-                .check(
-                    &context,
-                    StreamToCheck {
-                        spec,
-                        operations,
-                        as_new: message.as_new,
-                    },
-                )
-                .await?;
             Ok(v1::CheckStreamResponse {
                 violations: checked.violations.iter().map(violation_from_spec).collect(),
                 missing_capabilities: checked.missing_capabilities.iter().map(violation_from_spec).collect(),

@@ -4,6 +4,7 @@
 use stream_spec::verdict::Finding;
 use stream_spec::violation::Violation;
 
+use crate::governance::calls::OutOfRow;
 use crate::governance::denial::Denial;
 use crate::governance::secrets::VaultError;
 use crate::store::StoreError;
@@ -111,6 +112,9 @@ pub enum ServiceError {
     /// The store failed.
     #[error("the agent's database failed: {0}")]
     Store(#[from] StoreError),
+    /// A call did not keep to what is written of it.
+    #[error("the agent gives no answer, by a mistake of its own: {0}")]
+    OutOfRow(#[from] OutOfRow),
     /// A random number was needed and the system gave none.
     #[error("the system gave no random numbers: {0}")]
     Random(#[source] getrandom::Error),

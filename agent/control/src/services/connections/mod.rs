@@ -185,6 +185,18 @@ impl ConnectionService {
         })
     }
 
+    /// What is wrong with a declaration that could not be read: it is said to everybody, because it tells of nothing but the request.
+    pub async fn check_unreadable(&self, context: &RequestContext, violations: Vec<Violation>) -> Result<CheckedConnection, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::Check, Securable::Unreadable)
+            .await?;
+        Ok(CheckedConnection {
+            violations,
+            ..Default::default()
+        })
+    }
+
     async fn view(&self, record: ConnectionRecord) -> Result<ConnectionView, ServiceError> {
         let secrets_revision = secrets_revision(&self.services.store, &record).await?;
         Ok(ConnectionView { record, secrets_revision })

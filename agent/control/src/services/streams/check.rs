@@ -82,6 +82,18 @@ impl StreamService {
         Ok(answer)
     }
 
+    /// What is wrong with a definition that could not be read: it is said to everybody, because it tells of nothing but the request.
+    pub async fn check_unreadable(&self, context: &RequestContext, violations: Vec<Violation>) -> Result<CheckedStream, ServiceError> {
+        self.services
+            .authorizer
+            .authorize(context, Action::Check, Securable::Unreadable)
+            .await?;
+        Ok(CheckedStream {
+            violations,
+            ..Default::default()
+        })
+    }
+
     async fn may_create(&self, context: &RequestContext, spec: &StreamSpec) -> Result<bool, ServiceError> {
         let authorizer = &self.services.authorizer;
         match authorizer.authorize(context, Action::Create, Securable::NewStream(spec)).await {

@@ -45,7 +45,7 @@ use crate::testing::engine::{FakeEngine, Table};
 const NAME: &str = "main.pay.orders";
 
 /// Services over a store and an engine.
-fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationToken) -> (Reconciler, Arc<Services>) {
+pub(crate) fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationToken) -> (Reconciler, Arc<Services>) {
     let backoff = Backoff {
         first: Duration::from_millis(1),
         max: Duration::from_millis(5),
