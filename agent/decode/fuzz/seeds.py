@@ -38,6 +38,9 @@ for case in cases(DECODE / "from_avro.jsonl"):
 for case in cases(DECODE / "from_protobuf.jsonl"):
     put("decode_protobuf", decoded(case["input_base64"]))
     put("schema_protobuf", case["proto"].encode())
+# Payloads behind their lengths, as the target takes them.
+for frames in ([b"\0\0\0\0\7x", b"\0\0\0\0\7y"], [b"\0\0\0\0\7\0x", b"\0\0\0\0\7\2\0x", b"\0\0\0\0\7\4\2\0"], [b"\1" + bytes(16), b"\0"]):
+    put("framing", b"".join(bytes([len(frame)]) + frame for frame in frames))
 for case in cases(SPEC / "schema_updates.jsonl"):
     for text in (case["old"], case["new"]):
         if case["format"] == "json":

@@ -96,3 +96,10 @@ pub(crate) const AVRO_REREAD_PER_BYTE_MAX: usize = 8;
 /// Levels of a record in itself that are stepped over where its column has ended. Reading recurses once per level; Spark overflows
 /// its stack at some thousands. Such a message is given up as a whole.
 pub(crate) const AVRO_SKIPPED_RECURSION_MAX: usize = 200;
+
+/// Schemas and messages of schemas that the frames of one batch may name before it is cut. A topic has a few, but any bytes may look
+/// like an id; each is asked for.
+pub const FRAME_KEYS_MAX: usize = 4_096;
+
+/// Indexes that the frame of a Protobuf message may have: messages are declared inside each other at most so deep, as protoc has it.
+pub const MESSAGE_INDEXES_MAX: usize = 32;

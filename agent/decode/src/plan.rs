@@ -77,13 +77,18 @@ impl Plan {
 /// JSON carries its field names in every message, so there the reader's type alone decides. Avro resolves the two by its own rules;
 /// Protobuf by field numbers.
 pub fn compile(writer: &ParsedSchema, reader: &ParsedSchema) -> Result<Plan, CompileError> {
-    let format = match (&writer.wire, &reader.wire) {
+    compile_writer(&writer.wire, reader)
+}
+
+/// The same for a writer of which only its bytes are known, because it may have what no column can hold.
+pub fn compile_writer(writer: &Wire, reader: &ParsedSchema) -> Result<Plan, CompileError> {
+    let format = match (writer, &reader.wire) {
         (Wire::Json, Wire::Json) => return Plan::json(&reader.data_type),
         (Wire::Avro(writer), Wire::Avro(reader_wire)) => PlanFormat::Avro(avro::Program::compile(writer, reader_wire)?),
         (Wire::Protobuf(writer), Wire::Protobuf(reader_wire)) => PlanFormat::Protobuf(protobuf::Program::compile(writer, reader_wire)?),
         _ => {
             return Err(CompileError::Formats {
-                writer: writer.format,
+                writer: writer.format(),
                 reader: reader.format,
             });
         }

@@ -75,6 +75,17 @@ pub enum Wire {
     Protobuf(protobuf::tree::ProtoMessage),
 }
 
+impl Wire {
+    /// The language whose bytes they are.
+    pub fn format(&self) -> SchemaFormat {
+        match self {
+            Self::Json => SchemaFormat::Json,
+            Self::Avro(_) => SchemaFormat::Avro,
+            Self::Protobuf(_) => SchemaFormat::Protobuf,
+        }
+    }
+}
+
 /// What a message of the schema is as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Root {
