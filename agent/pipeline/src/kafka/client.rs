@@ -167,7 +167,7 @@ impl ClusterClient {
         let give_up_at = Instant::now() + limits::SOURCE_ANSWER_WAIT;
         while Instant::now() < give_up_at {
             let consumer = self.consumer.clone();
-            let id = blocking(move || consumer.consumer().client().fetch_cluster_id(limits::BLOCKING_SLICE)).await?;
+            let id = blocking(move || ffi::cluster_id(&consumer, limits::BLOCKING_SLICE)).await?;
             if id.is_some() {
                 return Ok(id);
             }

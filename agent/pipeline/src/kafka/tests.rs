@@ -6,7 +6,7 @@ use std::time::Duration;
 use rdkafka::error::RDKafkaErrorCode;
 
 use super::client::AvailableRange;
-use super::ffi::NativeError;
+use super::ffi::{self, NativeError};
 use super::loss::Refusal;
 use super::options::ClientOptions;
 use super::pool::ClientPool;
@@ -44,6 +44,25 @@ async fn records_of_all_partitions_come_with_the_positions_after_them() {
     drop(batch);
     assert_eq!(source.cut().positions, Positions::new(), "a second cut moves nothing");
     source.close().await;
+}
+
+#[tokio::test]
+async fn asking_for_the_clusters_id_keeps_no_memory() {
+    // Pages that the process has.
+    let resident = || -> u64 {
+        let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+        text.split(' ').nth(1).unwrap().parse().unwrap()
+    };
+    let cluster = Cluster::new(1);
+    let lease = cluster.lease().await;
+    let id = lease.client().cluster_id().await.unwrap();
+    let before = resident();
+    for _ in 0..2_000_000 {
+        assert_eq!(ffi::cluster_id(&lease.client().consumer, DEADLINE).as_ref(), Some(&id));
+    }
+    // The texts have a hundred megabytes; other tests of this process have some.
+    let more = resident().saturating_sub(before) * 4096;
+    assert!(more < 48 << 20, "{} MiB more", more >> 20);
 }
 
 #[tokio::test]

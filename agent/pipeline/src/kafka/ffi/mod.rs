@@ -26,7 +26,9 @@ use tokio::sync::Notify;
 pub(crate) use self::memory::give_back_memory;
 pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
-pub(crate) use self::questions::{LedOffset, TopicDescription, compare_history, controller, describe_topics, list_offsets, read_positions};
+pub(crate) use self::questions::{
+    LedOffset, TopicDescription, cluster_id, compare_history, controller, describe_topics, list_offsets, read_positions,
+};
 use super::consumer::OpenConsumer;
 
 /// What a librdkafka call answered instead of a result.

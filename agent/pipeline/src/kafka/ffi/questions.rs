@@ -99,6 +99,20 @@ pub(crate) fn controller(consumer: &OpenConsumer) -> Option<i32> {
     (id >= 0).then_some(id)
 }
 
+/// The cluster's id, as soon as a broker has told it; blocks for at most `wait`. The client's own call for this leaks the text.
+pub(crate) fn cluster_id(consumer: &OpenConsumer, wait: Duration) -> Option<String> {
+    // SAFETY: the client is open; the text is ours, lives until it is given back once, and may be null.
+    unsafe {
+        let id = sys::rd_kafka_clusterid(consumer.native(), milliseconds(wait));
+        if id.is_null() {
+            return None;
+        }
+        let copied = text(id);
+        sys::rd_kafka_mem_free(consumer.native(), id.cast());
+        Some(copied)
+    }
+}
+
 /// One answer per partition that was asked for.
 pub(crate) type OffsetAnswers = Vec<(PartitionId, Result<i64, NativeError>)>;
 
