@@ -21,6 +21,7 @@ pub(crate) struct IssuerInFile {
     issuer: String,
     audience: String,
     discovery: Option<String>,
+    ca_file: Option<PathBuf>,
     #[serde(default = "subject")]
     principal_claim: String,
     #[serde(default)]
@@ -127,6 +128,7 @@ impl Access {
             issuer: issuer.issuer,
             audience: issuer.audience,
             discovery: issuer.discovery,
+            authorities: issuer.ca_file,
             principal_claim: issuer.principal_claim,
             principal_prefix: issuer.principal_prefix,
             groups_claim: issuer.groups_claim,

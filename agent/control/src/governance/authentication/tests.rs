@@ -45,6 +45,7 @@ fn issuer() -> oidc::IssuerSettings {
         issuer: "https://i".to_owned(),
         audience: "a".to_owned(),
         discovery: None,
+        authorities: None,
         principal_claim: "sub".to_owned(),
         principal_prefix: String::new(),
         groups_claim: Some("groups".to_owned()),

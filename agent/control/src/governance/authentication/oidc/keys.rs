@@ -2,7 +2,8 @@
 //! Invariant: however many tokens name unknown keys, the issuer is asked at most once in a while, and callers whose keys are known
 //! do not wait for that.
 
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ use url::Url;
 
 use super::IssuerSettings;
 use crate::limits::{
-    ISSUER_ANSWER_BYTES_MAX, ISSUER_KEYS_AGE_MAX, ISSUER_KEYS_MAX, ISSUER_KEYS_STALE_MAX, ISSUER_LOOK_INTERVAL, ISSUER_WAIT,
+    ISSUER_ANSWER_BYTES_MAX, ISSUER_KEYS_AGE_MAX, ISSUER_KEYS_MAX, ISSUER_KEYS_STALE_MAX, ISSUER_LOOK_INTERVAL, ISSUER_WAIT, PEM_BYTES_MAX,
 };
 
 /// Why an issuer's keys cannot be had.
@@ -25,6 +26,16 @@ pub enum KeysError {
     Address {
         /// As it was written.
         text: String,
+    },
+    /// Authorities that cannot be used.
+    #[error("the certificate authorities of the issuer `{issuer}` in {path} cannot be used: {problem}")]
+    Authorities {
+        /// Whose.
+        issuer: String,
+        /// Their file.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
     },
     /// The client for web addresses cannot be made.
     #[error("cannot make a client for the issuer's address: {problem}")]
@@ -87,7 +98,7 @@ struct Cache {
 pub(super) struct Keys {
     issuer: String,
     discovery: Place,
-    client: Option<reqwest::Client>,
+    authorities: Option<PathBuf>,
     cache: RwLock<Cache>,
     reading: Mutex<()>,
 }
@@ -99,13 +110,16 @@ impl Keys {
             Some(text) => text.clone(),
             None => format!("{}/.well-known/openid-configuration", settings.issuer.trim_end_matches('/')),
         };
-        Ok(Self {
+        let keys = Self {
             issuer: settings.issuer.clone(),
             discovery: Place::parse(&text)?,
-            client: Some(client()?),
+            authorities: settings.authorities.clone(),
             cache: RwLock::default(),
             reading: Mutex::new(()),
-        })
+        };
+        // Whoever starts an agent with a file of no use learns it then.
+        keys.client()?;
+        Ok(keys)
     }
 
     /// The key of that id for that algorithm; without an id the only one there is for it. `None`: the issuer publishes no such key.
@@ -173,9 +187,10 @@ impl Keys {
     }
 
     async fn read(&self) -> Result<Vec<Key>, KeysError> {
-        let text = self.fetch(&self.discovery).await?;
+        let client = self.client()?;
+        let text = fetch(&client, &self.discovery).await?;
         let place = self.place_of_keys(&text)?;
-        let text = self.fetch(&place).await?;
+        let text = fetch(&client, &place).await?;
         let set: serde_json::Value = serde_json::from_slice(&text).map_err(|error| wrong(&place, format!("is no set of keys: {error}")))?;
         Ok(usable(&set))
     }
@@ -196,26 +211,61 @@ impl Keys {
         Ok(place)
     }
 
-    async fn fetch(&self, place: &Place) -> Result<Vec<u8>, KeysError> {
-        let failed = |problem: String| KeysError::Read {
-            place: place.to_string(),
-            problem,
-        };
-        let reading = async {
-            match (place, &self.client) {
-                (Place::File(path), _) => tokio::fs::read(path).await.map_err(|error| failed(error.to_string())),
-                (Place::Web(url), Some(client)) => download(client, url).await.map_err(failed),
-                (Place::Web(_), None) => Err(failed("there is no client".to_owned())),
-            }
-        };
-        match tokio::time::timeout(ISSUER_WAIT, reading).await {
-            Ok(Ok(text)) if text.len() > ISSUER_ANSWER_BYTES_MAX => {
-                Err(failed(format!("it has more than {ISSUER_ANSWER_BYTES_MAX} bytes")))
-            }
-            Ok(read) => read,
-            Err(_) => Err(failed(format!("no answer within {ISSUER_WAIT:?}"))),
+    /// A client for its addresses. The authorities are read each time, as the keys are: they are renewed while the agent runs.
+    fn client(&self) -> Result<reqwest::Client, KeysError> {
+        // No redirects: where keys are is for the configuration and the discovery document to say.
+        let mut builder = reqwest::Client::builder()
+            .https_only(true)
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(ISSUER_WAIT);
+        if let Some(path) = &self.authorities {
+            builder = builder.tls_certs_only(authorities(path).map_err(|problem| KeysError::Authorities {
+                issuer: self.issuer.clone(),
+                path: path.clone(),
+                problem,
+            })?);
         }
+        builder.build().map_err(|error| KeysError::Client { problem: in_full(&error) })
     }
+}
+
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, String> {
+    let mut text = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(PEM_BYTES_MAX + 1).read_to_end(&mut text))
+        .map_err(|error| error.to_string())?;
+    if u64::try_from(text.len()).is_ok_and(|length| length > PEM_BYTES_MAX) {
+        return Err(format!("it has more than {PEM_BYTES_MAX} bytes"));
+    }
+    match reqwest::Certificate::from_pem_bundle(&text) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        Ok(_) => Err("it holds no certificate in PEM form".to_owned()),
+        Err(error) => Err(in_full(&error)),
+    }
+}
+
+async fn fetch(client: &reqwest::Client, place: &Place) -> Result<Vec<u8>, KeysError> {
+    let failed = |problem: String| KeysError::Read {
+        place: place.to_string(),
+        problem,
+    };
+    let reading = async {
+        match place {
+            Place::File(path) => tokio::fs::read(path).await.map_err(|error| failed(error.to_string())),
+            Place::Web(url) => download(client, url).await.map_err(failed),
+        }
+    };
+    match tokio::time::timeout(ISSUER_WAIT, reading).await {
+        Ok(Ok(text)) if text.len() > ISSUER_ANSWER_BYTES_MAX => Err(failed(format!("it has more than {ISSUER_ANSWER_BYTES_MAX} bytes"))),
+        Ok(read) => read,
+        Err(_) => Err(failed(format!("no answer within {ISSUER_WAIT:?}"))),
+    }
+}
+
+/// An error with its causes: that a request failed does not say that it is the certificate.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn wrong(place: &Place, problem: String) -> KeysError {
@@ -246,25 +296,13 @@ impl std::fmt::Display for Place {
     }
 }
 
-fn client() -> Result<reqwest::Client, KeysError> {
-    // No redirects: where keys are is for the configuration and the discovery document to say.
-    reqwest::Client::builder()
-        .https_only(true)
-        .redirect(reqwest::redirect::Policy::none())
-        .timeout(ISSUER_WAIT)
-        .build()
-        .map_err(|error| KeysError::Client {
-            problem: error.to_string(),
-        })
-}
-
 async fn download(client: &reqwest::Client, url: &Url) -> Result<Vec<u8>, String> {
-    let mut answer = client.get(url.clone()).send().await.map_err(|error| error.to_string())?;
+    let mut answer = client.get(url.clone()).send().await.map_err(|error| in_full(&error))?;
     if !answer.status().is_success() {
         return Err(format!("the answer is {}", answer.status()));
     }
     let mut text = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| error.to_string())? {
+    while let Some(chunk) = answer.chunk().await.map_err(|error| in_full(&error))? {
         text.extend_from_slice(&chunk);
         if text.len() > ISSUER_ANSWER_BYTES_MAX {
             break;

@@ -6,6 +6,7 @@ mod keys;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jsonwebtoken::errors::ErrorKind;
@@ -31,6 +32,8 @@ pub struct IssuerSettings {
     pub audience: String,
     /// Where its discovery document is, `https://` or `file://`; `None`: where OpenID Connect has it.
     pub discovery: Option<String>,
+    /// PEM file of the certificate authorities that its addresses are checked against; `None`: the system's.
+    pub authorities: Option<PathBuf>,
     /// The claim that is the principal's name.
     pub principal_claim: String,
     /// What is put before that and before groups but `admins`, so that two issuers cannot name one principal.

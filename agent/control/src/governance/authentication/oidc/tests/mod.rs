@@ -1,5 +1,7 @@
 //! Tokens of an issuer whose keys are in a file: what is right, and everything that can be wrong with one.
 
+mod https;
+
 use std::path::Path;
 
 use base64::Engine;
@@ -99,6 +101,7 @@ fn settings(folder: &Path) -> IssuerSettings {
         issuer: ISSUER.to_owned(),
         audience: "featurestore".to_owned(),
         discovery: Some(url::Url::from_file_path(folder.join("discovery.json")).unwrap().into()),
+        authorities: None,
         principal_claim: "sub".to_owned(),
         principal_prefix: String::new(),
         groups_claim: Some("groups".to_owned()),
