@@ -67,6 +67,12 @@ pub(crate) const WRITE_ATTEMPTS_MAX: usize = 10;
 /// Connections that are tried at once. Each attempt opens a client with threads of its own and takes half a minute at most.
 pub(crate) const CONNECTION_TESTS_AT_ONCE_MAX: usize = 4;
 
+/// Longest wait for one of these tests to end: most take a second, and a call that waits holds a place of its caller's.
+pub(crate) const CONNECTION_TEST_WAIT: Duration = Duration::from_secs(2);
+
+/// How long a caller is told to wait whose connection could not be tried: a test that meets silence takes half a minute.
+pub(crate) const CONNECTION_TEST_ADVICE: Duration = Duration::from_secs(10);
+
 /// Largest request about a stream: two schema texts of a mebibyte each with plenty of room around them.
 pub(crate) const STREAM_MESSAGE_BYTES_IN_MAX: usize = 16 << 20;
 

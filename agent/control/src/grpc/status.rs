@@ -9,7 +9,7 @@ use stream_spec::violation::Violation;
 use tonic::{Code, Status};
 
 use crate::governance::admission::NotAdmitted;
-use crate::limits::RETRY_ADVICE;
+use crate::limits::{CONNECTION_TEST_ADVICE, RETRY_ADVICE};
 use crate::services::error::ServiceError;
 use crate::store::StoreError;
 
@@ -35,6 +35,7 @@ pub(super) fn of(error: &ServiceError) -> Status {
             let violation = Violation::new("principal", &denial.principal, message.clone(), denial.remedy());
             detailed(Code::PermissionDenied, message, &[violation])
         }
+        ServiceError::TestsAreOn => advised(Code::ResourceExhausted, message, CONNECTION_TEST_ADVICE),
         ServiceError::Vault(fault) if !fault.is_passing() => {
             tracing::error!(%error, "call failed");
             Status::failed_precondition(message)

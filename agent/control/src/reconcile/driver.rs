@@ -2,6 +2,7 @@
 //! been looked at for a while. One run per stream at a time, a bounded number at once.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use crate::store::StoreError;
 #[derive(Default)]
 pub(super) struct Wakeups {
     uids: Mutex<HashSet<String>>,
+    /// Whether those whose last run failed are woken, too.
+    failed: AtomicBool,
     notify: Notify,
 }
 
@@ -27,8 +30,17 @@ impl Wakeups {
         self.notify.notify_one();
     }
 
-    fn take(&self) -> HashSet<String> {
-        std::mem::take(&mut *self.uids.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn wake_failed(&self) {
+        self.failed.store(true, Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    fn pass_on(&self, schedule: &mut Schedule) {
+        if self.failed.swap(false, Ordering::AcqRel) {
+            schedule.wake_failed();
+        }
+        let uids = std::mem::take(&mut *self.uids.lock().unwrap_or_else(PoisonError::into_inner));
+        uids.iter().for_each(|uid| schedule.wake(uid));
     }
 }
 
@@ -84,7 +96,7 @@ pub(super) async fn run(shared: Arc<Shared>) {
         let wake_at = wake_at.into_iter().flatten().min().unwrap_or(now + LOOK_AGAIN_AFTER);
         tokio::select! {
             () = shared.stopping.cancelled() => break,
-            () = shared.wakeups.notify.notified() => shared.wakeups.take().iter().for_each(|uid| schedule.wake(uid)),
+            () = shared.wakeups.notify.notified() => shared.wakeups.pass_on(&mut schedule),
             Some((uid, next)) = runs.next_finished() => {
                 schedule.end(&uid, next, |failures| shared.settings.backoff.wait(failures, random()));
             }
@@ -168,6 +180,15 @@ impl Schedule {
         entry.woken_meanwhile = entry.running;
     }
 
+    /// Those whose last run failed, and those that are on: they may fail on what was mended meanwhile.
+    fn wake_failed(&mut self) {
+        let now = Instant::now();
+        for entry in self.entries.values_mut().filter(|entry| entry.failures > 0 || entry.running) {
+            entry.due = now;
+            entry.woken_meanwhile = entry.running;
+        }
+    }
+
     /// Streams to start now, at most `limit`.
     fn begin_due(&mut self, limit: usize) -> Vec<String> {
         let now = Instant::now();
@@ -216,7 +237,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use async_trait::async_trait;
     use stream_pipeline::connection::{ClientProperties, ConnectionStep};
@@ -347,6 +368,26 @@ mod tests {
             waits.push(schedule.next_due().map(|due| due - Instant::now()).unwrap().as_secs());
         }
         assert_eq!(waits, [1, 2, LOOK_AGAIN_AFTER.as_secs(), 1]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_failed_is_tried_again_when_something_was_mended_and_what_settled_is_not() {
+        let mut schedule = Schedule::default();
+        for uid in ["failed", "settled", "running"] {
+            schedule.wake(uid);
+        }
+        assert_eq!(schedule.begin_due(3).len(), 3);
+        schedule.end("failed", Next::Retry, |_| Duration::from_secs(10));
+        schedule.end("settled", Next::Settled, |_| Duration::ZERO);
+        assert!(schedule.begin_due(3).is_empty());
+        let wakeups = Wakeups::default();
+        wakeups.wake_failed();
+        wakeups.pass_on(&mut schedule);
+        assert_eq!(schedule.begin_due(3), ["failed"]);
+        schedule.end("running", Next::Retry, |_| Duration::from_secs(10));
+        assert_eq!(schedule.begin_due(3), ["running"], "what it failed on may be what was mended");
+        wakeups.pass_on(&mut schedule);
+        assert!(schedule.begin_due(3).is_empty(), "woken once");
     }
 
     #[tokio::test(start_paused = true)]

@@ -104,6 +104,11 @@ impl ReconcilerHandle {
         self.shared.wakeups.wake(uid);
     }
 
+    /// Has every stream looked at soon whose last look failed: what it failed on may have been mended.
+    pub fn wake_failed(&self) {
+        self.shared.wakeups.wake_failed();
+    }
+
     /// Has a stream's table read from its storage soon; answers with a ticket for `is_probed`.
     pub fn wake_to_probe(&self, uid: &str) -> u64 {
         let ticket = self.shared.slots.ask_for_probe(uid);

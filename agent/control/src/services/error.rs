@@ -7,6 +7,7 @@ use stream_spec::violation::Violation;
 use crate::governance::calls::OutOfRow;
 use crate::governance::denial::Denial;
 use crate::governance::secrets::VaultError;
+use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
 use crate::store::StoreError;
 
 /// Kind of thing that a name names.
@@ -103,6 +104,9 @@ pub enum ServiceError {
     /// The caller may not do that.
     #[error("{0}")]
     PermissionDenied(Box<Denial>),
+    /// As many connections are being tried as may be.
+    #[error("{CONNECTION_TESTS_AT_ONCE_MAX} connections are being tried, which is as many as the agent tries at once; try this one again")]
+    TestsAreOn,
     /// A table cannot be looked at just now.
     #[error("the table cannot be looked at: {0}")]
     TableUnavailable(#[source] stream_pipeline::table::TableError),

@@ -106,7 +106,7 @@ impl GrantService {
             match self.services.store.set_grants(found, &record).await? {
                 WrittenGrants::Written(written) => {
                     tracing::info!(%securable_type, securable_name = name, by = context.principal.name(), "set grants");
-                    self.services.connection_changes.announce_all();
+                    self.services.announce_all();
                     return Ok(*written);
                 }
                 WrittenGrants::SecurableMissing => return Err(not_found(securable_type, name)),

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stream_spec::capability::Capability;
+use stream_spec::name::ConnectionName;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -140,13 +141,25 @@ impl Services {
         match self.store.users(what).await {
             Ok(users) => {
                 for connection in users.connections {
-                    self.connection_changes.announce(&connection);
+                    self.announce_connection(&connection);
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "cannot tell which connections use what was changed; all pipelines look at theirs");
-                self.connection_changes.announce_all();
+                self.announce_all();
             }
         }
+    }
+
+    /// Tells the pipelines of a connection that it was changed, and has those tried again that could not be made by it.
+    pub(crate) fn announce_connection(&self, name: &ConnectionName) {
+        self.connection_changes.announce(name);
+        self.reconciler.wake_failed();
+    }
+
+    /// Tells every pipeline that it was changed who may use what.
+    pub(crate) fn announce_all(&self) {
+        self.connection_changes.announce_all();
+        self.reconciler.wake_failed();
     }
 }

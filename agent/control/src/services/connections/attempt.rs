@@ -1,15 +1,17 @@
 //! Tries a connection, one that is stored or one that is only declared. The invariant: a secret that is kept is tried at the
-//! address that it is kept for, and at no other that a caller names.
+//! address that it is kept for, and at no other that a caller names; and none is opened before there is room to try it.
 
 use std::collections::BTreeMap;
 
-use stream_pipeline::connection::{ClientProperties, ConnectionStep};
+use stream_pipeline::connection::ConnectionStep;
 use stream_pipeline::error::PipelineError;
 use stream_spec::name::ConnectionName;
+use tokio::sync::SemaphorePermit;
 
 use super::{ConnectionService, DeclaredConnection, not_found};
 use crate::connections::{SecretValues, StoreResolver};
 use crate::governance::{Action, RequestContext, Securable};
+use crate::limits::CONNECTION_TEST_WAIT;
 use crate::services::error::ServiceError;
 
 /// What is to be tried.
@@ -29,14 +31,15 @@ impl ConnectionService {
             self.services.vault.clone(),
             self.services.connection_changes.clone(),
         );
-        let properties = match target {
+        let (_room, properties) = match target {
             ConnectionToTest::Stored(name) => {
                 self.services
                     .authorizer
                     .authorize(context, Action::Test, Securable::Connection(&name))
                     .await?;
+                let room = self.room_for_a_test().await?;
                 let record = self.services.store.connection(&name).await?.ok_or_else(|| not_found(&name))?;
-                resolver.of_record(&record).await
+                (room, resolver.of_record(&record).await)
             }
             ConnectionToTest::Declared(declared) => {
                 self.services
@@ -44,27 +47,28 @@ impl ConnectionService {
                     .authorize(context, Action::Test, Securable::DeclaredConnection(&declared.spec))
                     .await?;
                 self.refuse_what_does_not_work(&declared, None)?;
+                let room = self.room_for_a_test().await?;
                 let literals: SecretValues = declared
                     .literals
                     .into_iter()
                     .filter_map(|(name, value)| Some((name, value?)))
                     .collect();
-                resolver.of_declared(&declared.spec, literals).await
+                (room, resolver.of_declared(&declared.spec, literals).await)
             }
         };
-        match properties {
-            Ok(properties) => Ok(self.attempt(&properties).await),
-            // A secret that is not there, or does not open, is what the caller wants to know.
-            Err(error) => Ok(nothing_tried(&error)),
-        }
+        // A secret that is not there, or does not open, is what the caller wants to know.
+        let tried = match properties {
+            Ok(properties) => self.services.engine.try_connection(&properties).await,
+            Err(error) => Err(error),
+        };
+        Ok(tried.unwrap_or_else(|error| nothing_tried(&error)))
     }
 
-    async fn attempt(&self, properties: &ClientProperties) -> Vec<ConnectionStep> {
-        // The permits are never taken away; without one the attempt would only be less bounded.
-        let permit = self.services.connection_tests.acquire().await;
-        let tried = self.services.engine.try_connection(properties).await;
-        drop(permit);
-        tried.unwrap_or_else(|error| nothing_tried(&error))
+    /// Room for one more test, if some is free soon.
+    async fn room_for_a_test(&self) -> Result<SemaphorePermit<'_>, ServiceError> {
+        let permit = tokio::time::timeout(CONNECTION_TEST_WAIT, self.services.connection_tests.acquire()).await;
+        // Closed never: without a permit there is no room, whatever the reason.
+        permit.ok().and_then(Result::ok).ok_or(ServiceError::TestsAreOn)
     }
 }
 

@@ -152,7 +152,7 @@ impl ConnectionService {
         match self.services.store.delete_connection(name, &uid, request.even_if_used).await? {
             DeletedConnection::Deleted => {
                 tracing::info!(connection = %name, by = context.principal.name(), "deleted connection");
-                self.services.connection_changes.announce(name);
+                self.services.announce_connection(name);
                 Ok(())
             }
             DeletedConnection::Missing => Err(not_found(name)),

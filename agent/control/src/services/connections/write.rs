@@ -48,7 +48,7 @@ impl ConnectionService {
         if self.services.store.insert_connection(&record, &sealed).await? {
             tracing::info!(connection = %name, by = who, "created connection");
             // A stream may wait for a connection of this name already.
-            self.services.connection_changes.announce(&name);
+            self.services.announce_connection(&name);
             return self.view(record).await;
         }
         match self.services.store.connection(&name).await? {
@@ -102,7 +102,7 @@ impl ConnectionService {
             match self.services.store.replace_connection(found, &replacement, &sealed).await? {
                 Replaced::Done => {
                     tracing::info!(connection = %name, generation = replacement.generation, by = who, "changed connection");
-                    self.services.connection_changes.announce(name);
+                    self.services.announce_connection(name);
                     return self.view(replacement).await;
                 }
                 Replaced::Missing => return Err(not_found(name)),

@@ -166,6 +166,62 @@ async fn a_kept_secret_goes_nowhere_else_unless_it_is_sent_again() {
 }
 
 #[tokio::test]
+async fn while_others_are_tried_a_connection_is_not_and_no_secret_of_it_is_read() {
+    let mut agent = Agent::start().await;
+    let referring = with(|kafka| {
+        kafka.password_secret = Some(v1::SecretRef {
+            scope: "pay".into(),
+            key: "not-there".into(),
+        });
+    });
+    agent.create_connection(referring.clone()).await.unwrap();
+    let services = agent.services.clone();
+    let permits = u32::try_from(crate::limits::CONNECTION_TESTS_AT_ONCE_MAX).unwrap();
+    let others = services.connection_tests.acquire_many(permits).await.unwrap();
+    for target in [
+        v1::test_connection_request::Target::Name("second".into()),
+        v1::test_connection_request::Target::Connection(referring),
+    ] {
+        // Not that the secret is missing: it was not looked for.
+        let refused = agent.test(target).await.unwrap_err();
+        assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
+        assert!(detail_of(&refused).unwrap().retry_after.is_some_and(|advice| advice.seconds > 0));
+    }
+    drop(others);
+    let target = v1::test_connection_request::Target::Name("second".into());
+    assert!(agent.test(target).await.unwrap()[0].message.contains("`pay`"));
+}
+
+#[tokio::test]
+async fn a_stream_that_waits_for_its_source_is_tried_at_once_when_its_connection_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+    store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
+    store
+        .insert_stream("u1", &crate::testing::definitions::declared(NAME))
+        .await
+        .unwrap();
+    let engine = FakeEngine::default();
+    let refuse = |refused| engine.world.lock().unwrap().refuse_provision = refused;
+    refuse(Some(("AuthenticationFailed", Retry::Later)));
+    let hour = Duration::from_secs(3600);
+    let patient = Backoff { first: hour, max: hour };
+    let (_reconciler, services) = services_with(&store, &engine, CancellationToken::new(), patient);
+    let failed = || async {
+        let stream = store.stream_by_uid("u1").await.unwrap().unwrap();
+        stream
+            .observed
+            .conditions
+            .iter()
+            .any(|condition| condition.reason == "AuthenticationFailed")
+    };
+    crate::testing::wait_until("the stream waits", failed).await;
+    refuse(None);
+    services.announce_connection(&stream_spec::name::ConnectionName::parse("kafka").unwrap());
+    crate::testing::wait_until("the stream runs", || async { engine.running() == 1 }).await;
+}
+
+#[tokio::test]
 async fn a_referenced_secret_is_read_at_each_opening_and_its_change_shows() {
     let mut agent = Agent::start().await;
     let referring = || {

@@ -50,6 +50,15 @@ pub(crate) fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: Ca
         first: Duration::from_millis(1),
         max: Duration::from_millis(5),
     };
+    services_with(store, engine, stopping, backoff)
+}
+
+fn services_with(
+    store: &Arc<dyn Store>,
+    engine: &FakeEngine,
+    stopping: CancellationToken,
+    backoff: Backoff,
+) -> (Reconciler, Arc<Services>) {
     let trash_retention = Duration::from_secs(60);
     let reconciler = Reconciler::start(
         store.clone(),
