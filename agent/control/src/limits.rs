@@ -187,8 +187,43 @@ pub(crate) const PEM_BYTES_MAX: u64 = 1 << 20;
 /// How often the files of certificates are looked at: they are renewed days before they expire.
 pub(crate) const CERTIFICATES_LOOK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Connections at once. Each costs a file, a task and some dozens of kilobytes; Terraform opens one per provider process.
+/// Connections at once on which somebody is known. Each costs a file, a task and some dozens of kilobytes; Terraform opens one per
+/// provider process.
 pub(crate) const CONNECTIONS_MAX: usize = 1_024;
+
+/// Of these, those of one principal: a quarter, so that one that goes wild leaves places to others. It is a hundred Terraform commands
+/// at once with one token.
+pub(crate) const CONNECTIONS_PER_PRINCIPAL_MAX: usize = 256;
+
+/// Connections at once on which nobody is known yet; one more costs the oldest its place. Whoever is honest is known after a round
+/// trip: only one who makes so many connections within that time keeps others out. Health checks are among these.
+pub(crate) const STRANGERS_MAX: usize = 128;
+
+/// Connections that are open: all of these, and strangers that were sent away and are being closed.
+pub(crate) const CONNECTIONS_OPEN_MAX: usize = CONNECTIONS_MAX + 2 * STRANGERS_MAX;
+
+/// Calls of one connection that are refused because nobody is known, before it is ended: a caller with an old token learns it from
+/// the first. Each costs a look into the database or a signature.
+pub(crate) const REFUSALS_PER_CONNECTION_MAX: u32 = 10;
+
+/// A connection on which no call came for so long is ended: five times what a call may take. Clients connect again when they need to.
+pub(crate) const CONNECTION_IDLE_WAIT: Duration = Duration::from_secs(600);
+
+/// A connection is ended at this age, when its calls are answered: certificates that were renewed or have expired are looked at anew,
+/// and clients spread over what stands before several agents.
+pub(crate) const CONNECTION_AGE_MAX: Duration = Duration::from_secs(3600);
+
+/// Connections end so much earlier by chance, so that those that were made at once are not made again at once.
+pub(crate) const CONNECTION_AGE_SPREAD: Duration = Duration::from_secs(360);
+
+/// How long a connection may go on that was asked to end: a call that is under way and its answer, at their bounds.
+pub(crate) const CONNECTION_END_WAIT: Duration = Duration::from_secs(240);
+
+/// Longest time that a peer may take for an answer: as long as for its request. Answers are held in memory until then.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(120);
+
+/// How often the answers of a connection are looked at: a peer that takes none is found at most so much later.
+pub(crate) const ANSWER_LOOK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Wait after a connection could not be accepted, which is when too many files are open.
 pub(crate) const ACCEPT_AGAIN_WAIT: Duration = Duration::from_millis(100);

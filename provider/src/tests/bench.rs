@@ -118,20 +118,24 @@ impl Bench {
 
     /// With these settings in the provider block.
     pub(crate) async fn with(block: Json) -> Self {
-        let (bench, said) = Self::configured(block).await;
+        Self::on(FakeAgent::start().await, block).await
+    }
+
+    /// On that agent.
+    pub(crate) async fn on(agent: FakeAgent, block: Json) -> Self {
+        let (bench, said) = Self::configured(agent, block).await;
         assert_eq!(words(&said), "", "the provider block is accepted");
         bench
     }
 
     /// What is said of a provider block that is refused.
     pub(crate) async fn refused(block: Json) -> String {
-        let (_, said) = Self::configured(block).await;
+        let (_, said) = Self::configured(FakeAgent::start().await, block).await;
         assert!(said.has_errors(), "the provider block is refused");
         words(&said)
     }
 
-    async fn configured(mut block: Json) -> (Self, Diagnostics) {
-        let agent = FakeAgent::start().await;
+    async fn configured(agent: FakeAgent, mut block: Json) -> (Self, Diagnostics) {
         if block.get("endpoint").is_none() {
             block["endpoint"] = json!(agent.endpoint());
         }

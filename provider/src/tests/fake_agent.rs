@@ -7,8 +7,10 @@ mod governance;
 mod shuffle;
 mod streams;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use featurestore_proto::v1;
 use featurestore_proto::v1::agent_service_server::{AgentService, AgentServiceServer};
@@ -62,6 +64,8 @@ pub(crate) struct World {
     pub(crate) faults: BTreeMap<&'static str, VecDeque<Fault>>,
     /// Every call that arrived, in order.
     pub(crate) calls: Vec<&'static str>,
+    /// The connections by which they came.
+    pub(crate) peers: BTreeSet<SocketAddr>,
     /// Metadata `authorization` of the last call.
     pub(crate) authorization: Option<String>,
     /// What a new stream is at first.
@@ -129,6 +133,7 @@ impl World {
     /// Notes a call and says what befalls it.
     fn arrive<T>(&mut self, call: &'static str, request: &Request<T>) -> Result<Option<Fault>, Status> {
         self.calls.push(call);
+        self.peers.extend(request.remote_addr());
         let authorization = request.metadata().get("authorization").and_then(|value| value.to_str().ok());
         self.authorization = authorization.map(str::to_owned);
         match self.faults.get_mut(call).and_then(VecDeque::pop_front) {
@@ -199,11 +204,20 @@ impl Services {
 impl FakeAgent {
     /// Starts one.
     pub(crate) async fn start() -> Self {
+        Self::on(Server::builder()).await
+    }
+
+    /// Starts one that ends connections of that age in order.
+    pub(crate) async fn start_with_connections_of(age: Duration) -> Self {
+        Self::on(Server::builder().max_connection_age(age)).await
+    }
+
+    async fn on(mut server: Server) -> Self {
         let world = Arc::new(Mutex::new(World::default()));
         let incoming = TcpIncoming::bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
         let endpoint = format!("http://{}", incoming.local_addr().expect("a port"));
         let services = Services(world.clone());
-        let router = Server::builder()
+        let router = server
             .add_service(StreamServiceServer::new(services.clone()))
             .add_service(ConnectionServiceServer::new(services.clone()))
             .add_service(CredentialServiceServer::new(services.clone()))

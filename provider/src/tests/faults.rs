@@ -8,7 +8,7 @@ use tonic::Code;
 
 use super::bench::Bench;
 use super::configs::{SCHEMA_WIDER, plain_stream, with};
-use super::fake_agent::Fault;
+use super::fake_agent::{FakeAgent, Fault};
 
 const JSON_SCHEMA: &str = "/schema_config/direct_schemas/payload_schema/json_schema";
 
@@ -27,6 +27,24 @@ async fn a_busy_agent_is_asked_again() {
         assert_eq!(bench.agent.count("CreateStream"), 2);
         assert_eq!(bench.agent.world().streams.len(), 1, "one request id, one stream");
     }
+}
+
+#[tokio::test]
+async fn a_connection_that_the_agent_ends_is_made_again_and_no_call_is_lost() {
+    let agent = FakeAgent::start_with_connections_of(Duration::from_millis(20)).await;
+    let bench = Bench::on(agent, json!({})).await;
+    let stored = bench.applied(&plain_stream()).await;
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+    let mut looks = 0;
+    while bench.agent.world().peers.len() < 5 {
+        assert!(tokio::time::Instant::now() < deadline, "{looks} looks over too few connections");
+        bench.refreshed(&stored).await;
+        looks += 1;
+    }
+    let outcome = bench
+        .apply(Some(&stored), &with(plain_stream(), "/operations/paused", json!(true)))
+        .await;
+    assert!(!outcome.has_errors(), "{}", outcome.words());
 }
 
 #[tokio::test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::limits::{
-    CALLS_AT_ONCE_MAX, CALLS_BURST_MAX, CALLS_PER_SECOND_MAX, PRINCIPALS_COUNTED_MAX, REQUEST_BYTES_FREE, REQUEST_BYTES_MAX,
-    REQUEST_BYTES_PER_PRINCIPAL_MAX, RETRY_ADVICE,
+    CALLS_AT_ONCE_MAX, CALLS_BURST_MAX, CALLS_PER_SECOND_MAX, CONNECTIONS_MAX, CONNECTIONS_PER_PRINCIPAL_MAX, PRINCIPALS_COUNTED_MAX,
+    REQUEST_BYTES_FREE, REQUEST_BYTES_MAX, REQUEST_BYTES_PER_PRINCIPAL_MAX, RETRY_ADVICE,
 };
 
 /// Counts what each principal asks.
@@ -16,11 +16,14 @@ pub struct Admission {
     asked: Mutex<HashMap<String, Asked>>,
     /// Bytes that requests of all principals hold.
     bytes: Mutex<usize>,
+    /// Connections of all principals.
+    connections: Mutex<usize>,
 }
 
 /// What one principal asked lately.
 #[derive(Debug)]
 struct Asked {
+    connections: usize,
     at_once: usize,
     /// Bytes that its requests hold.
     bytes: usize,
@@ -48,13 +51,19 @@ pub enum NotAdmitted {
     /// Too many bytes of all callers.
     #[error("the requests that the agent is answering hold {} MiB, which is as much as it takes; send this one again", REQUEST_BYTES_MAX >> 20)]
     Full,
+    /// Too many connections.
+    #[error("this caller has {CONNECTIONS_PER_PRINCIPAL_MAX} connections, which is as many as one may have; send several calls over one")]
+    Connections,
+    /// Too many connections of all callers.
+    #[error("the agent has {CONNECTIONS_MAX} connections, which is as many as it takes; send this call again")]
+    AllConnections,
 }
 
 impl NotAdmitted {
     /// How long to wait before the next attempt.
     pub fn retry_after(self) -> Duration {
         match self {
-            Self::AtOnce | Self::TooLarge | Self::Full => RETRY_ADVICE,
+            Self::AtOnce | Self::TooLarge | Self::Full | Self::Connections | Self::AllConnections => RETRY_ADVICE,
             Self::TooFast { retry_after } => retry_after,
         }
     }
@@ -93,20 +102,48 @@ impl Admitted {
     }
 }
 
+/// A connection that counts as one of a principal's until this is dropped.
+#[derive(Debug)]
+pub struct Connected {
+    admission: Arc<Admission>,
+    principal: String,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        let mut asked = self.admission.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.admission.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.saturating_sub(1);
+        if let Some(of) = asked.get_mut(&self.principal) {
+            of.connections = of.connections.saturating_sub(1);
+        }
+    }
+}
+
 impl Admission {
+    /// Counts a connection as one of `principal`'s, if it has not too many.
+    pub fn connect(self: &Arc<Self>, principal: &str, now: Instant) -> Result<Connected, NotAdmitted> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = Self::of(&mut asked, principal, now);
+        if of.connections >= CONNECTIONS_PER_PRINCIPAL_MAX {
+            return Err(NotAdmitted::Connections);
+        }
+        if *all >= CONNECTIONS_MAX {
+            return Err(NotAdmitted::AllConnections);
+        }
+        *all += 1;
+        of.connections += 1;
+        Ok(Connected {
+            admission: self.clone(),
+            principal: principal.to_owned(),
+        })
+    }
+
     /// Lets a call of `principal` in, if it does not ask too much.
     pub fn admit(self: &Arc<Self>, principal: &str, now: Instant) -> Result<Admitted, NotAdmitted> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if asked.len() >= PRINCIPALS_COUNTED_MAX {
-            // Whoever has nothing under way and a whole burst left is as one who never asked.
-            asked.retain(|_, of| of.at_once > 0 || of.refilled(now) < f64::from(CALLS_BURST_MAX));
-        }
-        let of = asked.entry(principal.to_owned()).or_insert(Asked {
-            at_once: 0,
-            bytes: 0,
-            left: f64::from(CALLS_BURST_MAX),
-            at: now,
-        });
+        let of = Self::of(&mut asked, principal, now);
         of.left = of.refilled(now);
         of.at = of.at.max(now);
         if of.at_once >= CALLS_AT_ONCE_MAX {
@@ -122,6 +159,21 @@ impl Admission {
             admission: self.clone(),
             principal: principal.to_owned(),
             bytes: Mutex::default(),
+        })
+    }
+
+    /// What is counted of `principal`.
+    fn of<'a>(asked: &'a mut HashMap<String, Asked>, principal: &str, now: Instant) -> &'a mut Asked {
+        if asked.len() >= PRINCIPALS_COUNTED_MAX {
+            // Whoever has nothing under way and a whole burst left is as one who never asked.
+            asked.retain(|_, of| of.at_once > 0 || of.connections > 0 || of.refilled(now) < f64::from(CALLS_BURST_MAX));
+        }
+        asked.entry(principal.to_owned()).or_insert(Asked {
+            connections: 0,
+            at_once: 0,
+            bytes: 0,
+            left: f64::from(CALLS_BURST_MAX),
+            at: now,
         })
     }
 }
@@ -201,6 +253,22 @@ mod tests {
         assert_eq!((late.hold(whole), next.hold(1)), (Ok(()), Ok(())));
         drop((late, next, others));
         assert_eq!(*admission.bytes.lock().unwrap(), 0);
+    }
+
+    #[test]
+    fn connections_are_counted_by_principal_and_all_together() {
+        let (admission, now) = (Arc::new(Admission::default()), Instant::now());
+        let of = |name: &str, count: usize| -> Vec<_> { (0..count).map(|_| admission.connect(name, now).unwrap()).collect() };
+        let mut open = of("ada", CONNECTIONS_PER_PRINCIPAL_MAX);
+        assert_eq!(admission.connect("ada", now).unwrap_err(), NotAdmitted::Connections);
+        for number in 1..CONNECTIONS_MAX / CONNECTIONS_PER_PRINCIPAL_MAX {
+            open.extend(of(&number.to_string(), CONNECTIONS_PER_PRINCIPAL_MAX));
+        }
+        assert_eq!(admission.connect("bob", now).unwrap_err(), NotAdmitted::AllConnections);
+        open.remove(0);
+        assert!(admission.connect("ada", now).is_ok());
+        drop(open);
+        assert_eq!(*admission.connections.lock().unwrap(), 0);
     }
 
     #[test]

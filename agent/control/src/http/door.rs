@@ -3,7 +3,6 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -15,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use http_body::{Frame, SizeHint};
 use tonic::{Code, Status};
 
-use super::serve::Peer;
+use super::peer::{Answering, Peer};
 use crate::governance::admission::{Admission, Admitted};
 use crate::governance::authentication::{AuthenticationError, Authenticator, Shown};
 use crate::grpc::{advised, put_off};
@@ -50,13 +49,19 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
     let is_grpc = is_grpc(request.headers());
     let principal = match known {
         Ok(principal) => principal,
-        Err(error) => return answer(is_grpc, refusal(&error)),
+        Err(error) => {
+            if !error.is_ours() {
+                peer.refused();
+            }
+            return answer(is_grpc, refusal(&error));
+        }
     };
-    peer.known.store(true, Ordering::Relaxed);
-    let admitted = match door.admission.admit(principal.name(), Instant::now()) {
+    let name = principal.name();
+    let welcome = peer.known_as(name, &door.admission);
+    let admitted = match welcome.and_then(|()| door.admission.admit(name, Instant::now())) {
         Ok(admitted) => Arc::new(admitted),
         Err(error) => {
-            tracing::debug!(principal = principal.name(), %error, "put a call off");
+            tracing::debug!(principal = name, %error, "put a call off");
             return answer(is_grpc, put_off(error));
         }
     };
@@ -64,7 +69,13 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
     // What goes on after its caller left is counted, too.
     request.extensions_mut().insert(admitted.clone());
     match tokio::time::timeout(CALL_TIME_MAX, next.run(request)).await {
-        Ok(response) => response.map(|body| Body::new(Counted { body, _admitted: admitted })),
+        Ok(response) => response.map(|body| {
+            Body::new(Counted {
+                body,
+                _admitted: admitted,
+                _answering: peer.answering(),
+            })
+        }),
         Err(_) => answer(
             is_grpc,
             Status::deadline_exceeded(format!("the call took longer than {CALL_TIME_MAX:?}, its request included")),
@@ -76,6 +87,7 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
 struct Counted {
     body: Body,
     _admitted: Arc<Admitted>,
+    _answering: Answering,
 }
 
 impl HttpBody for Counted {

@@ -1,9 +1,15 @@
 //! One port for everything: gRPC, and health checks over plain HTTP. Every request passes the guard first, and the door if it
 //! is more than a health check.
 
+mod connection;
 mod door;
 mod guard;
+mod kept_up;
+mod peer;
 mod serve;
+mod strangers;
+#[cfg(test)]
+mod tests;
 pub mod tls;
 
 use std::sync::Arc;

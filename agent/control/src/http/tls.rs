@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tokio_util::sync::CancellationToken;
@@ -136,9 +136,12 @@ impl Certificates {
     }
 
     /// A connection's handshake, and the name in its peer's certificate if it showed one.
-    pub(super) async fn accept(&self, tcp: TcpStream) -> std::io::Result<(TlsStream<TcpStream>, Option<Result<CertificateName, String>>)> {
+    pub(super) async fn accept<Io>(&self, io: Io) -> std::io::Result<(TlsStream<Io>, Option<Result<CertificateName, String>>)>
+    where
+        Io: AsyncRead + AsyncWrite + Unpin,
+    {
         let config = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let stream = TlsAcceptor::from(config).accept(tcp).await?;
+        let stream = TlsAcceptor::from(config).accept(io).await?;
         let shown = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let name = shown.map(|certificate| CertificateName::read(certificate, self.files.principal));
         Ok((stream, name))
