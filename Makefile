@@ -10,7 +10,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 .PHONY: setup
-setup: ## Bring the real parts that the tests use: Kafka, Python readers, Spark, a Terraform if there is none
+setup: ## Bring the real parts that the tests use: Kafka, schema registries, Python readers, Spark, a Terraform if there is none
 	@scripts/setup.sh
 
 # One cargo call for binaries and tests: two would resolve features differently and build the heavy dependencies twice.

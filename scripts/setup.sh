@@ -26,8 +26,11 @@ trap 'kill -- "-$spark" 2>/dev/null || true' EXIT
 say "Kafka"
 kafka_home=$("$REPOSITORY/scripts/kafka/setup.sh" | tee /dev/stderr | tail -n 1)
 
-say "Python readers"
-need python3 "reading tables with DuckDB and Polars"
+say "Schema registries"
+registry_home=$("$REPOSITORY/scripts/registry/setup.sh" | tee /dev/stderr | tail -n 1)
+
+say "Python readers and writers"
+need python3 "reading tables with DuckDB and Polars, and writing messages with Confluent's serializers"
 requirements=$REPOSITORY/tests/python/requirements.txt
 python_home=$FEATURESTORE_CACHE/python-$(digest_of "$requirements")
 if [ ! -f "$python_home/ready" ]; then
@@ -43,7 +46,7 @@ trap - EXIT
 spark_home=$(tail -n 1 "$FEATURESTORE_CACHE/spark-setup.log")
 
 parts=$FEATURESTORE_CACHE/test-parts
-printf 'kafka_home=%s\npython=%s\nspark=%s\nterraform=%s\n' \
-    "$kafka_home" "$python_home/bin/python" "$spark_home/bin/python" "$terraform" >"$parts.new"
+printf 'kafka_home=%s\nregistry_home=%s\npython=%s\nspark=%s\nterraform=%s\n' \
+    "$kafka_home" "$registry_home" "$python_home/bin/python" "$spark_home/bin/python" "$terraform" >"$parts.new"
 mv "$parts.new" "$parts"
 say "ready: $parts"

@@ -4,6 +4,10 @@ use std::time::Duration;
 
 /// A broker is ready in two seconds; a machine that compiles at the same time takes ten times that.
 pub const BROKER_READY: Duration = Duration::from_secs(60);
+/// A schema registry answers in three seconds; a machine that compiles at the same time takes several times that.
+pub const REGISTRY_READY: Duration = Duration::from_secs(90);
+/// One request to a schema registry, slow ones of tests included.
+pub const REGISTRY_REQUEST: Duration = Duration::from_secs(30);
 /// One administrative request to the broker.
 pub const BROKER_REQUEST: Duration = Duration::from_secs(20);
 /// All outstanding acknowledgements of a producer, or the end of its transaction: a broker that was killed may come back meanwhile,

@@ -30,7 +30,9 @@ pub fn binary(name: &str) -> PathBuf {
 pub struct TestParts {
     /// Folder of the prepared Kafka broker.
     pub kafka_home: PathBuf,
-    /// Python with the foreign Delta readers.
+    /// Folder of the prepared schema registries.
+    pub registry_home: PathBuf,
+    /// Python with the foreign Delta readers, and Confluent's serializers.
     pub python: PathBuf,
     /// Python with Spark.
     pub spark: PathBuf,
@@ -52,6 +54,7 @@ pub fn test_parts() -> &'static TestParts {
         };
         TestParts {
             kafka_home: part("kafka_home"),
+            registry_home: part("registry_home"),
             python: part("python"),
             spark: part("spark"),
             terraform: part("terraform"),

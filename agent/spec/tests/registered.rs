@@ -210,6 +210,71 @@ fn an_avro_writer_may_contain_itself_and_what_no_table_has() {
     assert!(other[0].to_string().contains("written in Protobuf, read by Avro"), "{other:?}");
 }
 
+/// A file's descriptor as Confluent's serializers register it.
+fn descriptor(name: &str, files: &[(&str, &str)]) -> String {
+    use base64::Engine as _;
+    use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
+    use protox::prost_reflect::prost::Message as _;
+
+    struct Given(Vec<(String, String)>);
+    impl FileResolver for Given {
+        fn open_file(&self, name: &str) -> Result<File, protox::Error> {
+            match self.0.iter().find(|(known, _)| known == name) {
+                Some((name, text)) => File::from_source(name, text),
+                None => Err(protox::Error::file_not_found(name)),
+            }
+        }
+    }
+    let mut resolver = ChainFileResolver::new();
+    let own = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+    resolver.add(Given(files.iter().map(own).collect()));
+    resolver.add(GoogleFileResolver::new());
+    let mut compiler = protox::Compiler::with_file_resolver(resolver);
+    compiler.open_file(name).expect("a legal file");
+    let set = compiler.file_descriptor_set();
+    let file = set.file.iter().find(|file| file.name() == name).expect("the file");
+    base64::engine::general_purpose::STANDARD.encode(file.encode_to_vec())
+}
+
+#[test]
+fn a_compiled_descriptor_is_read_as_its_text() {
+    let address = "syntax = \"proto2\"; package common; message Address { required string street = 1 [default = \"a\\\"b\\303\\274\"]; \
+                   optional bytes b = 2 [default = \"\\001\\\\\"]; optional group G = 3 { optional double d = 1 [default = -inf]; } extensions 100 to 200; }
+                   extend Address { optional int32 x = 100; }";
+    let order = "syntax = \"proto3\"; package shop; import public \"common.proto\"; import \"google/protobuf/timestamp.proto\"; import \"google/protobuf/wrappers.proto\";
+        enum Kind { option allow_alias = true; NONE = 0; NIL = 0; SOME = -5; }
+        message Order { map<string, Line> lines = 1; common.Address to = 2; oneof how { string card = 3; Kind kind = 4; } optional int32 n = 5; google.protobuf.Timestamp at = 6;
+            google.protobuf.Int64Value w = 7; repeated Kind kinds = 8; message Line { Kind k = 1; message Deep { bool b = 1; } Deep deep = 2; } enum In { I = 0; } In in = 9;
+            oneof other { int32 p = 10; int32 q = 11; } }
+        message Last { fixed32 f = 1; sfixed64 g = 2; }";
+    let files = [("common.proto", address), ("order.proto", order)];
+    let (of_address, of_order) = (descriptor("common.proto", &files), descriptor("order.proto", &files));
+    for indexes in [&[0][..], &[0, 0], &[0, 0, 0]] {
+        let choice = MessageChoice::At(indexes);
+        let by_text = parsed(SchemaFormat::Protobuf, order, &[("common.proto", address)], choice).expect("legal");
+        let compiled = parsed(SchemaFormat::Protobuf, &of_order, &[("common.proto", &of_address)], choice);
+        assert_eq!(compiled.as_ref(), Ok(&by_text), "{indexes:?}");
+        let mixed = parsed(SchemaFormat::Protobuf, order, &[("common.proto", &of_address)], choice);
+        assert_eq!(mixed.as_ref(), Ok(&by_text), "{indexes:?}");
+    }
+    check_refused(
+        parsed(
+            SchemaFormat::Protobuf,
+            &of_order,
+            &[("common.proto", &of_address)],
+            MessageChoice::At(&[1]),
+        ),
+        "40:1",
+        "the type fixed32 is not supported",
+    );
+    let direct = SchemaText::Proto {
+        schema_text: of_order,
+        message_name: "shop.Order".into(),
+    };
+    assert!(schema::parse(&direct).is_err(), "a user writes texts");
+    assert!(parsed(SchemaFormat::Protobuf, "AAAA", &[], MAIN).is_err());
+}
+
 /// Checks that a schema is what its self-contained text says.
 fn check_kept(original: &ParsedSchema) -> Result<(), TestCaseError> {
     let text = self_contained(original);
@@ -286,5 +351,16 @@ proptest! {
         let _ = parsed(SchemaFormat::Protobuf, &importing, &[("a", &text)], MessageChoice::At(&indexes));
         let _ = parsed(SchemaFormat::Protobuf, &importing.replacen("syntax = \"proto3\";", "", 1), &[("a", &main)], MAIN);
         let _ = parsed(SchemaFormat::Avro, &avro, &[("a", &text), ("b", &avro)], MAIN);
+    }
+
+    #[test]
+    fn no_bytes_break_the_reader_of_descriptors(main in proto_text(), at in any::<prop::sample::Index>(), byte in any::<u8>(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        use base64::Engine as _;
+        let engine = base64::engine::general_purpose::STANDARD;
+        let mut damaged = engine.decode(descriptor("a", &[("a", &main)])).unwrap();
+        let at = at.index(damaged.len());
+        damaged[at] = byte;
+        let _ = parsed(SchemaFormat::Protobuf, &engine.encode(damaged), &[], MAIN);
+        let _ = parsed(SchemaFormat::Protobuf, &engine.encode(bytes), &[], MAIN);
     }
 }

@@ -47,6 +47,7 @@ impl Lab {
             positions: [0, 1].into_iter().flat_map(|number| at(number, FIRST_OFFSET)).collect(),
             source: SourceIdentity::default(),
             schemas: SchemaVersion::default(),
+            registry: None,
             history: Duration::from_secs(7 * 24 * 60 * 60),
         };
         warehouse.create(table).await.unwrap();
@@ -136,6 +137,7 @@ pub(crate) async fn add_columns(handle: &TableHandle) {
         source: SourceIdentity::default(),
         losses: Vec::new(),
         schemas: SchemaVersion::default(),
+        registry: None,
     };
     handle.switch(switch).await.unwrap();
 }

@@ -36,6 +36,7 @@ mod lifecycle;
 mod messages;
 mod offline;
 mod quickstart;
+mod registry_client;
 mod replacement;
 mod rows;
 mod secure;

@@ -5,6 +5,8 @@
 //! only has to tell how bytes lie: what the pinned schema has no use for may be anything. Kept is a pinned schema as one text that
 //! needs no other ([`self_contained`]).
 
+use std::borrow::Cow;
+
 use super::{ParsedSchema, SchemaFormat, SchemaPath, SchemaProblem, Wire, avro, check_length, json, protobuf};
 use crate::limits::{REFERENCES_BYTES_MAX, REFERENCES_MAX};
 use crate::stream::SchemaText;
@@ -28,7 +30,8 @@ pub enum MessageChoice<'c> {
     At(&'c [u32]),
 }
 
-/// A text with all that it refers to, directly or by way of others. What is not used is not looked at.
+/// A text with all that it refers to, directly or by way of others. What is not used is not looked at. Files of Protobuf may also be
+/// compiled descriptors in base64, as Confluent's serializers register them.
 #[derive(Clone, Copy, Debug)]
 pub struct RegisteredText<'t> {
     /// The language of all of the texts.
@@ -47,7 +50,10 @@ pub fn parse_with(registered: &RegisteredText<'_>) -> Result<ParsedSchema, Vec<S
     match registered.format {
         SchemaFormat::Json => Err(vec![no_references_in_json()]),
         SchemaFormat::Avro => avro::parse_with(registered.text, registered.references),
-        SchemaFormat::Protobuf => protobuf::parse_with(registered.text, registered.references, registered.message),
+        SchemaFormat::Protobuf => {
+            let (text, references) = spelled(registered);
+            protobuf::parse_with(&text, &references, registered.message)
+        }
     }
 }
 
@@ -61,7 +67,8 @@ pub fn parse_writer(registered: &RegisteredText<'_>, reader: &ParsedSchema) -> R
     match (registered.format, &reader.wire) {
         (SchemaFormat::Avro, _) => avro::read_writer(registered.text, registered.references).map(Wire::Avro),
         (SchemaFormat::Protobuf, Wire::Protobuf(wanted)) => {
-            protobuf::read_writer(registered.text, registered.references, registered.message, wanted).map(Wire::Protobuf)
+            let (text, references) = spelled(registered);
+            protobuf::read_writer(&text, &references, registered.message, wanted).map(Wire::Protobuf)
         }
         (format, _) => Err(vec![whole(
             "messages of one schema language cannot be read by another",
@@ -84,6 +91,20 @@ pub fn self_contained(parsed: &ParsedSchema) -> SchemaText {
             message_name: message.full_name.clone(),
         },
     }
+}
+
+/// The texts, where some were registered as compiled descriptors.
+fn spelled<'t>(registered: &RegisteredText<'t>) -> (Cow<'t, str>, Cow<'t, [ReferencedText]>) {
+    let text = protobuf::text_of_descriptor(registered.text).map_or(Cow::Borrowed(registered.text), Cow::Owned);
+    let mut references = Cow::Borrowed(registered.references);
+    for (index, reference) in registered.references.iter().enumerate() {
+        if let Some(text) = protobuf::text_of_descriptor(&reference.text)
+            && let Some(reference) = references.to_mut().get_mut(index)
+        {
+            reference.text = text;
+        }
+    }
+    (text, references)
 }
 
 fn check(registered: &RegisteredText<'_>) -> Result<(), Vec<SchemaProblem>> {

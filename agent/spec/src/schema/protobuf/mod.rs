@@ -5,6 +5,7 @@
 //! into a type. [`parse_as_spark`] answers whatever open-source Spark decodes; `refuse` adds what this product does not take.
 
 mod choice;
+mod descriptor;
 mod editions;
 mod finish;
 mod normal;
@@ -19,6 +20,7 @@ pub(crate) mod words;
 #[cfg(test)]
 mod tests;
 
+pub(super) use descriptor::as_text as text_of_descriptor;
 pub use finish::data_type;
 pub(crate) use normal::{normal_form, shown_name as enum_name};
 pub(super) use self_contained::self_contained;
