@@ -25,7 +25,9 @@ struct File {
     data_dir: Option<PathBuf>,
     warehouse: Option<String>,
     master_key_file: Option<PathBuf>,
+    master_key_kms: Option<String>,
     former_master_key_file: Option<PathBuf>,
+    former_master_key_kms: Option<String>,
     listen: Option<SocketAddr>,
     insecure_local: Option<bool>,
     log_format: Option<LogFormat>,
@@ -93,13 +95,22 @@ impl Config {
             Some(warehouse) => warehouse,
             None => utf8(&data_dir.join("warehouse"))?,
         };
-        let former_file = arguments.master_key.former_master_key_file.clone();
-        let former_file = former_file.or(file.former_master_key_file);
-        let master_key_file = arguments.master_key.master_key_file.clone().or(file.master_key_file);
+        let keys = &arguments.master_key;
+        let variable = |name: &str| std::env::var(name).ok();
+        let master_key = MasterKeySource::decide(
+            keys.master_key_file.clone().or(file.master_key_file),
+            keys.master_key_kms.clone().or(file.master_key_kms),
+            variable,
+        )?;
+        let former_master_key = FormerKeySource::decide(
+            keys.former_master_key_file.clone().or(file.former_master_key_file),
+            keys.former_master_key_kms.clone().or(file.former_master_key_kms),
+            variable,
+        )?;
         Ok(Self {
             warehouse,
-            master_key: MasterKeySource::decide(master_key_file, |name| std::env::var(name).ok())?,
-            former_master_key: FormerKeySource::decide(former_file, |name| std::env::var(name).ok())?,
+            master_key,
+            former_master_key,
             data_dir,
             listen: arguments
                 .listen

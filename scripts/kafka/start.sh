@@ -4,6 +4,7 @@
 #   --again       starts a stopped or killed broker again: same data, same ports
 # KAFKA_SECURITY, if it is set, names a folder with a key and users: the broker then has a listener for each kind of security
 # (`secure.properties.in`), and RUN_FOLDER has bootstrap-ssl, bootstrap-sasl-plaintext and bootstrap-sasl-ssl.
+# A file `tokens-verifier` in it has the address that knows the tokens of AWS IAM (`TokensOfAws`), which SASL_SSL then takes too.
 # Needs KAFKA_HOME (the folder that setup.sh prints). Leaves in RUN_FOLDER: pid, log, server.properties, bootstrap (host:port).
 # Ready means that RUN_FOLDER/log has the line "Kafka Server started".
 set -euo pipefail
@@ -43,20 +44,32 @@ print(*[each.getsockname()[1] for each in sockets])')
         sed -e "s#@CLIENT_PORT@#$client#g" -e "s#@CONTROLLER_PORT@#$controller#g" -e "s#@SSL_PORT@#$ssl#g" \
             -e "s#@SASL_PLAINTEXT_PORT@#$sasl_plaintext#g" -e "s#@SASL_SSL_PORT@#$sasl_ssl#g" -e "s#@SECURITY@#$KAFKA_SECURITY#g" \
             -e "s#@PLAIN_USERS@#$(cat "$KAFKA_SECURITY/plain-users")#g" "$here/secure.properties.in" >>"$run/server.properties"
+        if [ -f "$KAFKA_SECURITY/tokens-verifier" ]; then
+            cat "$here/tokens.properties" >>"$run/server.properties"
+        fi
         printf 'localhost:%s\n' "$ssl" >"$run/bootstrap-ssl"
         printf '127.0.0.1:%s\n' "$sasl_plaintext" >"$run/bootstrap-sasl-plaintext"
         printf 'localhost:%s\n' "$sasl_ssl" >"$run/bootstrap-sasl-ssl"
     fi
 fi
 
+classpath=$("$here/classpath.sh" "$KAFKA_HOME")
 archive=()
+tokens=()
+if [ -n "${KAFKA_SECURITY:-}" ] && [ -f "$KAFKA_SECURITY/tokens-verifier" ]; then
+    need javac "the check of tokens of AWS IAM"
+    javac -cp "$classpath" -d "$run/classes" "$here/TokensOfAws.java"
+    # At the end: the class-data archive is of the path before.
+    classpath=$classpath:$run/classes
+    tokens=("-Dtokens.verifier=$(cat "$KAFKA_SECURITY/tokens-verifier")")
+fi
 [ -f "$KAFKA_HOME/classes.jsa" ] && archive=("-XX:SharedArchiveFile=$KAFKA_HOME/classes.jsa")
 # shellcheck disable=SC2206 # flags are words
 extra=(${KAFKA_JVM_FLAGS:-})
-command=(java -Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${archive[@]}" "${extra[@]}"
+command=(java -Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 "${archive[@]}" "${extra[@]}" "${tokens[@]}"
     -Dorg.slf4j.simpleLogger.defaultLogLevel=warn
     -Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info
-    -cp "$("$here/classpath.sh" "$KAFKA_HOME")" kafka.Kafka "$run/server.properties")
+    -cp "$classpath" kafka.Kafka "$run/server.properties")
 
 cd "$run"
 if [ -n "$foreground" ]; then

@@ -22,6 +22,9 @@ use crate::wait::wait_until;
 /// What the agent prints, once, when it listens.
 const READY: &str = "ready: listening on ";
 
+/// What variables begin with that say where the master key is: a file of the agent's folder unless a test says otherwise.
+const MASTER_KEY: &str = "FEATURESTORE_AGENT_MASTER_KEY";
+
 /// Off unless a test says otherwise: points of failure and full disks are for the tables that a test knows of.
 const AUDIT_TABLE: &str = "--audit-table";
 
@@ -32,8 +35,12 @@ pub struct Agent {
     process: Option<Child>,
     api: Api,
     flags: Vec<String>,
+    environment: Environment,
     disk: Option<SmallDisk>,
 }
+
+/// Variables of an agent's environment, with their values.
+pub type Environment = Vec<(&'static str, String)>;
 
 impl Agent {
     /// Starts an agent with an empty store and an empty warehouse.
@@ -45,7 +52,13 @@ impl Agent {
     /// Starts an agent with further flags of `serve`.
     #[must_use]
     pub fn start_with(flags: &[&str]) -> Self {
-        Self::launched(fresh_folder("agent"), flags, None)
+        Self::launched(fresh_folder("agent"), flags, Environment::new(), None)
+    }
+
+    /// Starts an agent with further variables in its environment.
+    #[must_use]
+    pub fn start_in(environment: Environment) -> Self {
+        Self::launched(fresh_folder("agent"), &[], environment, None)
     }
 
     /// Starts an agent whose warehouse is on a disk of its own of so many mebibytes.
@@ -55,7 +68,7 @@ impl Agent {
     pub fn start_on_small_disk(mebibytes: u32) -> Result<Self, String> {
         let folder = fresh_folder("agent");
         let disk = SmallDisk::mount(&folder.join("warehouse"), mebibytes)?;
-        Ok(Self::launched(folder, &[], Some(disk)))
+        Ok(Self::launched(folder, &[], Environment::new(), Some(disk)))
     }
 
     /// Starts an agent that is encrypted and asks who calls: with a certificate for each of these callers.
@@ -63,12 +76,19 @@ impl Agent {
     pub fn start_secured(callers: &[&str], flags: &[&str]) -> Self {
         let folder = fresh_folder("agent");
         drop(Certificates::make(&folder, callers));
-        Self::launched(folder, flags, None)
+        Self::launched(folder, flags, Environment::new(), None)
     }
 
-    fn launched(folder: PathBuf, flags: &[&str], disk: Option<SmallDisk>) -> Self {
+    fn launched(folder: PathBuf, flags: &[&str], environment: Environment, disk: Option<SmallDisk>) -> Self {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let (process, endpoint) = launch(&folder, "127.0.0.1:0", &flags, disk.as_ref());
+        let life = Life {
+            folder: &folder,
+            listen: "127.0.0.1:0",
+            flags: &flags,
+            environment: &environment,
+            disk: disk.as_ref(),
+        };
+        let (process, endpoint) = life.launch();
         let api = match Certificates::of(&folder) {
             None => Api::new(&endpoint),
             Some(certificates) => {
@@ -82,7 +102,18 @@ impl Agent {
             process: Some(process),
             api,
             flags,
+            environment,
             disk,
+        }
+    }
+
+    fn life(&self) -> Life<'_> {
+        Life {
+            folder: &self.folder,
+            listen: self.endpoint.split_once("://").unwrap().1,
+            flags: &self.flags,
+            environment: &self.environment,
+            disk: self.disk.as_ref(),
         }
     }
 
@@ -200,7 +231,7 @@ impl Agent {
     /// Starts it again after a kill or a stop.
     pub fn start_again(&mut self) {
         assert!(self.process.is_none(), "the agent still runs");
-        let (process, endpoint) = launch(&self.folder, self.address(), &self.flags, self.disk.as_ref());
+        let (process, endpoint) = self.life().launch();
         assert_eq!(endpoint, self.endpoint);
         self.process = Some(process);
     }
@@ -208,7 +239,7 @@ impl Agent {
     /// Starts it again at a point of failure that it may reach before it is ready.
     pub fn start_to_end(&mut self) {
         assert!(self.process.is_none(), "the agent still runs");
-        let (process, _nobody_reads) = begin(&self.folder, self.address(), &self.flags, self.disk.as_ref());
+        let (process, _nobody_reads) = self.life().begin();
         self.process = Some(process);
     }
 
@@ -217,16 +248,17 @@ impl Agent {
         self.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
     }
 
+    /// Sets the variables of its further lives.
+    pub fn set_environment(&mut self, environment: Environment) {
+        self.environment = environment;
+    }
+
     /// Removes its data and its tables between two lives: the next one begins like the first.
     pub fn forget_all(&self) {
         assert!(self.process.is_none(), "the agent still runs");
         for folder in ["data", "warehouse"] {
             fs::remove_dir_all(self.folder.join(folder)).unwrap();
         }
-    }
-
-    fn address(&self) -> &str {
-        self.endpoint.split_once("://").unwrap().1
     }
 }
 
@@ -257,47 +289,64 @@ fn check_that_points_can_act() {
     );
 }
 
-fn begin(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>) -> (Child, Receiver<String>) {
-    let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
-    let program = binary("featurestore-agent");
-    let mut command = disk.map_or_else(|| Command::new(&program), |disk| disk.command(&program));
-    command
-        .args(["serve", "--listen", listen, "--data-dir"])
-        .arg(folder.join("data"))
-        .arg("--warehouse")
-        .arg(folder.join("warehouse"))
-        .args(Certificates::of(folder).map_or_else(|| vec![PathBuf::from("--insecure-local")], |certificates| certificates.flags()))
-        .args((!flags.iter().any(|flag| flag.starts_with(AUDIT_TABLE))).then(|| format!("{AUDIT_TABLE}=false")))
-        .args(flags)
-        .env("FEATURESTORE_AGENT_MASTER_KEY_FILE", folder.join("master.key"))
-        .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
-        .env("RUST_BACKTRACE", "1")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(log);
-    let mut process = spawn(command).expect("start the agent");
-    let (lines, inbox) = channel();
-    let output = BufReader::new(process.stdout.take().unwrap());
-    // Reads to the end, so that the agent never blocks on a full pipe.
-    thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
-    (process, inbox)
+/// What one life of an agent begins with.
+struct Life<'a> {
+    folder: &'a Path,
+    listen: &'a str,
+    flags: &'a [String],
+    environment: &'a Environment,
+    disk: Option<&'a SmallDisk>,
 }
 
-fn launch(folder: &Path, listen: &str, flags: &[String], disk: Option<&SmallDisk>) -> (Child, String) {
-    let (mut process, inbox) = begin(folder, listen, flags, disk);
-    let endpoint = wait_until("the agent is ready", AGENT_READY, || {
-        while let Ok(line) = inbox.try_recv() {
-            if let Some(endpoint) = line.strip_prefix(READY) {
-                return Ok(endpoint.trim().to_owned());
+impl Life<'_> {
+    fn begin(&self) -> (Child, Receiver<String>) {
+        let folder = self.folder;
+        let log = File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        let program = binary("featurestore-agent");
+        let mut command = self.disk.map_or_else(|| Command::new(&program), |disk| disk.command(&program));
+        command
+            .args(["serve", "--listen", self.listen, "--data-dir"])
+            .arg(folder.join("data"))
+            .arg("--warehouse")
+            .arg(folder.join("warehouse"))
+            .args(Certificates::of(folder).map_or_else(|| vec![PathBuf::from("--insecure-local")], |certificates| certificates.flags()))
+            .args((!self.flags.iter().any(|flag| flag.starts_with(AUDIT_TABLE))).then(|| format!("{AUDIT_TABLE}=false")))
+            .args(self.flags)
+            .env("FEATURESTORE_FAILPOINTS", folder.join("failpoints"))
+            // No machine of AWS is asked who we are.
+            .env("AWS_EC2_METADATA_DISABLED", "true")
+            .env("RUST_BACKTRACE", "1")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        if !self.environment.iter().any(|(name, _)| name.starts_with(MASTER_KEY)) {
+            command.env(format!("{MASTER_KEY}_FILE"), folder.join("master.key"));
+        }
+        let mut process = spawn(command).expect("start the agent");
+        let (lines, inbox) = channel();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        // Reads to the end, so that the agent never blocks on a full pipe.
+        thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+        (process, inbox)
+    }
+
+    fn launch(&self) -> (Child, String) {
+        let (mut process, inbox) = self.begin();
+        let endpoint = wait_until("the agent is ready", AGENT_READY, || {
+            while let Ok(line) = inbox.try_recv() {
+                if let Some(endpoint) = line.strip_prefix(READY) {
+                    return Ok(endpoint.trim().to_owned());
+                }
             }
-        }
-        if let Some(status) = process.try_wait().unwrap() {
-            let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-            panic!("the agent ended with {status}: {}", tail(&log, 40));
-        }
-        Err("no ready line")
-    });
-    (process, endpoint)
+            if let Some(status) = process.try_wait().unwrap() {
+                let log = fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+                panic!("the agent ended with {status}: {}", tail(&log, 40));
+            }
+            Err("no ready line")
+        });
+        (process, endpoint)
+    }
 }
 
 /// Copies a folder with all that is in it into one that is there.

@@ -10,6 +10,7 @@
 
 pub mod agent;
 pub mod api;
+pub mod aws;
 pub mod certificates;
 pub mod config;
 pub mod confluent;

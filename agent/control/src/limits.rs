@@ -277,3 +277,45 @@ pub(crate) const MASTER_KEY_FILE_BYTES_MAX: usize = 1024;
 
 /// Largest file of a volume that is read: a key store with many certificates has a tenth of it.
 pub(crate) const VOLUME_FILE_BYTES_MAX: usize = 1 << 20;
+
+/// Longest wait for a connection to AWS: its services answer within milliseconds.
+pub(crate) const AWS_CONNECT_WAIT: Duration = Duration::from_secs(3);
+
+/// Longest wait for one attempt of a call to AWS.
+pub(crate) const AWS_ATTEMPT_WAIT: Duration = Duration::from_secs(5);
+
+/// Attempts of a call to AWS that was throttled or met a passing failure.
+pub(crate) const AWS_ATTEMPTS_MAX: u32 = 3;
+
+/// First wait between two attempts, doubled and shortened by chance.
+pub(crate) const AWS_RETRY_WAIT_FIRST: Duration = Duration::from_millis(250);
+
+/// Longest wait for a call to AWS with all its attempts.
+pub(crate) const AWS_OPERATION_WAIT: Duration = Duration::from_secs(17);
+
+/// The same with what comes before it: the agent's own credentials, the region. Below the deadlines of calls.
+pub(crate) const AWS_CALL_WAIT: Duration = Duration::from_secs(20);
+
+/// Characters of what AWS says that a message repeats.
+pub(crate) const AWS_PROBLEM_CHARS_MAX: usize = 500;
+
+/// How long a role is assumed for: the longest that every role allows.
+pub(crate) const ROLE_SESSION: Duration = Duration::from_secs(3600);
+
+/// Longest name of a role's session that AWS takes.
+pub(crate) const SESSION_NAME_CHARS_MAX: usize = 64;
+
+/// Credentials that end sooner are renewed: some tries have room before they end.
+pub(crate) const CREDENTIALS_RENEWED_BEFORE: Duration = Duration::from_secs(15 * 60);
+
+/// Credentials that could not be renewed are given out as long as they are good for so long.
+pub(crate) const CREDENTIALS_GOOD_FOR_MIN: Duration = Duration::from_secs(60);
+
+/// Credentials of the environment that have no end are looked at again after this time: files of keys are changed by hand.
+pub(crate) const AMBIENT_CREDENTIALS_AGE_MAX: Duration = Duration::from_secs(300);
+
+/// Whoever wants credentials that were refused a moment ago gets the same answer: many streams with one role ask once.
+pub(crate) const ASSUME_AGAIN_WAIT: Duration = Duration::from_secs(5);
+
+/// Credentials that are kept: one for each stream with a role, about two kilobytes each.
+pub(crate) const CREDENTIALS_CACHED_MAX: usize = 1_024;

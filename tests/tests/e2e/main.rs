@@ -32,6 +32,7 @@ mod formats;
 mod governance;
 mod in_place;
 mod interrupted;
+mod kms;
 mod lifecycle;
 mod messages;
 mod offline;

@@ -6,7 +6,9 @@
 pub mod admission;
 pub mod authentication;
 mod authorizer;
+pub mod aws;
 pub mod calls;
+pub mod credentials;
 pub mod denial;
 mod grants;
 #[cfg(test)]

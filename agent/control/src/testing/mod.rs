@@ -1,5 +1,6 @@
 //! What the tests of this package share: a scripted engine over a world of tables, a store with faults, definitions.
 
+pub(crate) mod aws;
 pub(crate) mod definitions;
 pub(crate) mod effects;
 pub(crate) mod engine;

@@ -4,6 +4,7 @@
 //! The invariant: outside of a `SecretValue` no secret byte exists in this process except under AES-256-GCM, and what is
 //! opened is exactly what was sealed for that scope, key and revision. Nothing here prints a value.
 
+pub mod aws_kms;
 mod cipher;
 mod error;
 pub mod key_file;
