@@ -12,6 +12,7 @@ use agent_control::connections::{ConnectionChanges, GovernedResolver, StoreResol
 use agent_control::governance::GrantAuthorizer;
 use agent_control::governance::authentication::oidc::Oidc;
 use agent_control::governance::authentication::{Authenticator, Directory, Door, admin};
+use agent_control::governance::credentials::AwsCredentials;
 use agent_control::governance::private_folders::PrivateFolders;
 use agent_control::governance::secrets::Vault;
 use agent_control::http;
@@ -89,6 +90,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     master_key::warn_of_lost_keys(&vault).await?;
     let connection_changes = Arc::new(ConnectionChanges::default());
     let directory = Arc::new(Directory::new(config.groups.clone()).with_issuers(config.access.issuers()));
+    let aws = Arc::new(AwsCredentials::default());
     let resolver = StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone());
     let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     let mut settings = engine_settings(&config);
@@ -128,6 +130,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         connection_changes,
         authorizer,
         vault,
+        aws,
         private_folders: private_folders(&config),
         trash_retention: config.trash_retention,
         version: env!("CARGO_PKG_VERSION"),

@@ -296,6 +296,9 @@ pub(crate) const AWS_OPERATION_WAIT: Duration = Duration::from_secs(17);
 /// The same with what comes before it: the agent's own credentials, the region. Below the deadlines of calls.
 pub(crate) const AWS_CALL_WAIT: Duration = Duration::from_secs(20);
 
+/// Longest wait for AWS in the answer to whoever declares a credential: it is kept already, and trying it is a courtesy.
+pub(crate) const CREDENTIAL_TRIAL_WAIT: Duration = Duration::from_secs(10);
+
 /// Characters of what AWS says that a message repeats.
 pub(crate) const AWS_PROBLEM_CHARS_MAX: usize = 500;
 

@@ -6,6 +6,7 @@ use featurestore_proto::v1::service_credential::Identity;
 use stream_spec::name::CredentialName;
 use stream_spec::validate;
 use stream_spec::violation::Violation;
+use tfplugin::diagnostic::Diagnostic;
 use tfplugin::resource::CreateRequest;
 use tfplugin::schema::Schema;
 use tfplugin::schema::attribute::{Attribute, AttributeType};
@@ -14,6 +15,7 @@ use tfplugin::value::types::Type;
 
 use super::entity::{Agent, Change, Deletion, Entity, EntityResource, Facts};
 use super::{check_name, name_attribute, parse_with, say, text_of, uid_attribute};
+use crate::client::diagnostics::sentence;
 use crate::client::error::AgentError;
 
 const IN_PLACE: &str = "Changes in place: what uses the credential goes on with the new identity.";
@@ -136,6 +138,17 @@ impl Entity for ServiceCredential {
             generation: record.generation,
             revision: String::new(),
         }
+    }
+
+    fn warning(record: &v1::ServiceCredential) -> Option<Diagnostic> {
+        let problem = sentence(&record.problem);
+        (!problem.is_empty()).then(|| {
+            let detail = format!(
+                "{problem} The credential is kept: what uses it waits until AWS agrees. A role or trust policy that was made a moment ago \
+                 takes AWS some seconds."
+            );
+            Diagnostic::warning("Service Credential Cannot Be Used Yet", detail)
+        })
     }
 
     async fn get(agent: &Agent<'_>, key: &str) -> Result<v1::ServiceCredential, AgentError> {

@@ -135,6 +135,34 @@ async fn a_credential_becomes_ambient_and_a_role_again_in_place() {
 }
 
 #[tokio::test]
+async fn a_credential_that_cannot_be_used_yet_is_kept_with_a_warning() {
+    let kind = &KINDS[0];
+    let bench = bench(kind, json!({})).await;
+    let mut prior = None;
+    let said = ["the role is refused", "", "the role is refused again"];
+    for (problem, config) in said.iter().zip([
+        credential(),
+        with(credential(), "/aws_iam_role/external_id", json!("t-8")),
+        credential(),
+    ]) {
+        bench.agent.world().governance.credential_problem = (*problem).to_owned();
+        let plan = bench.plan_one(kind.type_name, prior.as_ref(), &config).await;
+        let outcome = bench.apply_planned(plan).await;
+        let words = outcome.words();
+        assert!(!outcome.has_errors(), "{words}");
+        assert_eq!(
+            words.contains("Service Credential Cannot Be Used Yet"),
+            !problem.is_empty(),
+            "{words}"
+        );
+        assert!(words.contains(&problem.replace("the role", "The role")), "{words}");
+        prior = outcome.stored;
+        let again = bench.plan_one(kind.type_name, prior.as_ref(), &config).await;
+        assert_eq!((again.action(), again.words().as_str()), (Action::NoOp, ""));
+    }
+}
+
+#[tokio::test]
 async fn one_that_is_there_already_is_an_error_with_an_import_block() {
     for kind in &KINDS {
         let bench = bench(kind, json!({})).await;

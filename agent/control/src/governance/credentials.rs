@@ -126,7 +126,7 @@ pub struct AwsCredentials {
 impl AwsCredentials {
     /// By that environment.
     #[cfg(test)]
-    pub(super) fn by(environment: AwsEnvironment) -> Self {
+    pub(crate) fn by(environment: AwsEnvironment) -> Self {
         Self {
             environment,
             ..Self::default()

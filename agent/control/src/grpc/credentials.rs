@@ -6,7 +6,7 @@ use tonic::{Request, Response, Status, async_trait};
 
 use super::{context, requests, serve};
 use crate::governance::calls::Call;
-use crate::services::credentials::{CredentialService, DeclaredCredential};
+use crate::services::credentials::{CredentialService, DeclaredCredential, WrittenCredential};
 use crate::services::error::ServiceError;
 use crate::store::documents::{CredentialIdentity, CredentialRecord};
 
@@ -43,6 +43,14 @@ fn answer(record: &CredentialRecord) -> v1::ServiceCredential {
         identity: Some(identity),
         uid: record.authorship.uid.clone(),
         generation: record.generation,
+        problem: String::new(),
+    }
+}
+
+fn answer_to_write(written: WrittenCredential) -> v1::ServiceCredential {
+    v1::ServiceCredential {
+        problem: written.problem.unwrap_or_default(),
+        ..answer(&written.record)
     }
 }
 
@@ -55,9 +63,9 @@ impl v1::credential_service_server::CredentialService for CredentialsOverGrpc {
         let context = context(&request);
         let message = request.into_inner();
         serve(Call::CreateServiceCredential, &context, async {
-            let record = self.0.create(&context, declared(message.credential)?, &message.request_id).await?;
+            let written = self.0.create(&context, declared(message.credential)?, &message.request_id).await?;
             Ok(v1::CreateServiceCredentialResponse {
-                credential: Some(answer(&record)),
+                credential: Some(answer_to_write(written)),
             })
         })
         .await
@@ -101,12 +109,12 @@ impl v1::credential_service_server::CredentialService for CredentialsOverGrpc {
         let context = context(&request);
         let message = request.into_inner();
         serve(Call::UpdateServiceCredential, &context, async {
-            let record = self
+            let written = self
                 .0
                 .update(&context, declared(message.credential)?, message.generation, &message.uid)
                 .await?;
             Ok(v1::UpdateServiceCredentialResponse {
-                credential: Some(answer(&record)),
+                credential: Some(answer_to_write(written)),
             })
         })
         .await

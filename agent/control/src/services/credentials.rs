@@ -1,5 +1,5 @@
-//! The calls on service credentials. None of them contacts AWS: a role that cannot be assumed shows when a connection with
-//! it is tested, or when a stream connects.
+//! The calls on service credentials. What is written is tried at once, and the answer says why AWS does not let the agent be it.
+//! That refuses nothing: a role and its trust policy are often made in the same apply, and come into force some seconds later.
 
 use std::sync::Arc;
 
@@ -11,7 +11,9 @@ use super::error::ServiceError;
 use super::governed::{self, Planned};
 use super::page::{Page, PageRequest};
 use crate::clock;
+use crate::governance::credentials::SessionName;
 use crate::governance::{Action, RequestContext, Securable};
+use crate::limits::CREDENTIAL_TRIAL_WAIT;
 use crate::store::documents::{Authorship, CredentialIdentity, CredentialRecord};
 use crate::store::users::{DeletedIfUnused, UsedThing};
 
@@ -30,6 +32,15 @@ pub struct DeclaredCredential {
     pub identity: CredentialIdentity,
 }
 
+/// A credential that was written.
+#[derive(Clone, Debug)]
+pub struct WrittenCredential {
+    /// As it is now.
+    pub record: CredentialRecord,
+    /// Why AWS does not let the agent be it.
+    pub problem: Option<String>,
+}
+
 impl CredentialService {
     /// The service over what services share.
     pub fn new(services: Arc<Services>) -> Self {
@@ -42,7 +53,7 @@ impl CredentialService {
         context: &RequestContext,
         declared: DeclaredCredential,
         request_id: &str,
-    ) -> Result<CredentialRecord, ServiceError> {
+    ) -> Result<WrittenCredential, ServiceError> {
         let DeclaredCredential { name, identity } = declared;
         self.services
             .authorizer
@@ -55,7 +66,8 @@ impl CredentialService {
             authorship: Authorship::new(context.principal.name(), clock::now_ms(), request_id),
             identity,
         };
-        governed::create(&self.services, record).await
+        let record = governed::create(&self.services, record).await?;
+        Ok(self.tried(record).await)
     }
 
     /// One credential.
@@ -84,7 +96,7 @@ impl CredentialService {
         declared: DeclaredCredential,
         generation: u64,
         uid: &str,
-    ) -> Result<CredentialRecord, ServiceError> {
+    ) -> Result<WrittenCredential, ServiceError> {
         let DeclaredCredential { name, identity } = declared;
         let allowed = self
             .services
@@ -108,7 +120,25 @@ impl CredentialService {
         })
         .await?;
         self.services.announce(&UsedThing::Credential(name)).await;
-        Ok(changed)
+        Ok(self.tried(changed).await)
+    }
+
+    /// Tries to be it, as its users will.
+    async fn tried(&self, record: CredentialRecord) -> WrittenCredential {
+        let session = SessionName::of(record.name.as_str());
+        let trial = self.services.aws.assume(&record, &session);
+        let problem = match tokio::time::timeout(CREDENTIAL_TRIAL_WAIT, trial).await {
+            Ok(outcome) => outcome.err().map(|error| error.to_string()),
+            Err(_) => Some(format!(
+                "AWS did not answer within {CREDENTIAL_TRIAL_WAIT:?}, so it is not known whether the agent may be `{}`; see that AWS can \
+                 be reached",
+                record.name
+            )),
+        };
+        if let Some(problem) = &problem {
+            tracing::warn!(credential = %record.name, problem, "the service credential cannot be used now");
+        }
+        WrittenCredential { record, problem }
     }
 
     /// Deletes a credential, one that connections use only if the caller says so. Another life of the name than `uid` (empty:

@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connections::ConnectionChanges;
 use crate::governance::Authorizer;
+use crate::governance::credentials::AwsCredentials;
 use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
 use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
@@ -69,6 +70,7 @@ pub struct Services {
     pub(crate) connection_changes: Arc<ConnectionChanges>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
     pub(crate) vault: Vault,
+    pub(crate) aws: Arc<AwsCredentials>,
     pub(crate) private_folders: PrivateFolders,
     pub(crate) capabilities: BTreeSet<Capability>,
     /// Bounds how many connections are tried at once.
@@ -93,6 +95,8 @@ pub struct ServicesSettings {
     pub authorizer: Arc<dyn Authorizer>,
     /// Where secrets are kept.
     pub vault: Vault,
+    /// Who gives AWS credentials.
+    pub aws: Arc<AwsCredentials>,
     /// Where no volume may lie.
     pub private_folders: PrivateFolders,
     /// How long a deleted table can be restored.
@@ -113,6 +117,7 @@ impl Services {
             connection_changes,
             authorizer,
             vault,
+            aws,
             private_folders,
             trash_retention,
             version,
@@ -126,6 +131,7 @@ impl Services {
             connection_changes,
             authorizer,
             vault,
+            aws,
             private_folders,
             capabilities,
             connection_tests: Semaphore::new(CONNECTION_TESTS_AT_ONCE_MAX),

@@ -55,3 +55,10 @@ pub(crate) fn configuration(endpoint: &str) -> SdkConfig {
         .credentials_provider(SharedCredentialsProvider::new(credentials))
         .build()
 }
+
+/// The configuration of an agent to which nobody has given credentials: no call leaves it.
+pub(crate) fn without_credentials() -> SdkConfig {
+    let mut without = configuration("http://127.0.0.1:9").into_builder();
+    without.set_credentials_provider(None);
+    without.build()
+}

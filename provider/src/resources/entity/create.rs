@@ -6,7 +6,7 @@ use tfplugin::path::AttributePath;
 use tfplugin::resource::{Applied, CreateRequest};
 use tonic::Code;
 
-use super::{Entity, EntityResource, notes, title};
+use super::{Entity, EntityResource, title, written};
 use crate::resources::label;
 
 impl<E: Entity> EntityResource<E> {
@@ -18,7 +18,7 @@ impl<E: Entity> EntityResource<E> {
             Err(error) => Err(error),
         };
         match made {
-            Ok(made) => Applied::done(E::state(&made, request.planned), notes(&E::facts(&made), None)),
+            Ok(made) => written::<E>(&made, request.planned),
             Err(error) if error.code() == Some(Code::AlreadyExists) => Applied::failed(already_exists::<E>(&key)),
             Err(error) => {
                 let mut diagnostics = self.failed(&error, &doing);

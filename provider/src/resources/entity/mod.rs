@@ -15,7 +15,7 @@ use std::marker::PhantomData;
 use async_trait::async_trait;
 use stream_spec::violation::Violation;
 use tfplugin::call::{CallContext, StopSignal};
-use tfplugin::diagnostic::Diagnostics;
+use tfplugin::diagnostic::{Diagnostic, Diagnostics};
 use tfplugin::private::Private;
 use tfplugin::resource::{
     Applied, CreateRequest, DeleteRequest, Found, Plan, PlanRequest, ReadOutcome, ReadRequest, Resource, UpdateRequest,
@@ -74,6 +74,12 @@ pub(crate) trait Entity: Sized + Send + Sync + 'static {
 
     /// Which life, version and revision an answer is about.
     fn facts(record: &Self::Record) -> Facts;
+
+    /// What the agent says of what it has just written.
+    fn warning(record: &Self::Record) -> Option<Diagnostic> {
+        let _ = record;
+        None
+    }
 
     /// True if a configuration has secret values to send.
     fn has_secrets(config: &Value) -> bool {
@@ -220,6 +226,15 @@ impl<E: Entity> Resource for EntityResource<E> {
 
     async fn import(&self, id: &str, context: &CallContext) -> Result<Found, Diagnostics> {
         self.import_entity(id, context).await
+    }
+}
+
+/// It is written, and the agent may have said something about it.
+fn written<E: Entity>(record: &E::Record, planned: &Value) -> Applied {
+    let done = Applied::done(E::state(record, planned), notes(&E::facts(record), None));
+    match E::warning(record) {
+        Some(warning) => done.with(warning),
+        None => done,
     }
 }
 

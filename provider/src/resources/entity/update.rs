@@ -6,7 +6,7 @@ use tfplugin::resource::{Applied, UpdateRequest};
 use tfplugin::value::Value;
 use tonic::Code;
 
-use super::{Agent, Change, Entity, EntityResource, GENERATION, id_of, notes, secrets_changed_elsewhere};
+use super::{Agent, Change, Entity, EntityResource, GENERATION, id_of, secrets_changed_elsewhere, written};
 use crate::client::error::AgentError;
 
 impl<E: Entity> EntityResource<E> {
@@ -32,7 +32,7 @@ impl<E: Entity> EntityResource<E> {
             Err(error) => Err(error),
         };
         match changed {
-            Ok(changed) => Applied::done(E::state(&changed, request.planned), notes(&E::facts(&changed), None)),
+            Ok(changed) => written::<E>(&changed, request.planned),
             Err(error) => Applied::failed(self.failed(&error, &doing)),
         }
     }

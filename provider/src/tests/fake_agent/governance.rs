@@ -15,6 +15,8 @@ use super::{Services, World, answer};
 #[derive(Debug, Default)]
 pub(crate) struct Governance {
     pub(crate) credentials: BTreeMap<String, v1::ServiceCredential>,
+    /// What the agent says of each credential that is written.
+    pub(crate) credential_problem: String,
     pub(crate) scopes: BTreeMap<String, BTreeMap<String, KeptSecret>>,
     pub(crate) volumes: BTreeMap<String, v1::Volume>,
     pub(crate) grants: BTreeMap<(i32, String), v1::SecurableGrants>,
@@ -122,6 +124,7 @@ impl CredentialService for Services {
         credential.generation = 1;
         world.request_ids.insert(name.clone(), request.request_id);
         world.governance.credentials.insert(name, credential.clone());
+        credential.problem.clone_from(&world.governance.credential_problem);
         let credential = Some(credential);
         answer(fault, v1::CreateServiceCredentialResponse { credential })
     }
@@ -160,6 +163,7 @@ impl CredentialService for Services {
         kept.identity = wanted.identity;
         kept.generation += 1;
         world.governance.credentials.insert(wanted.name, kept.clone());
+        kept.problem.clone_from(&world.governance.credential_problem);
         let credential = Some(kept);
         answer(fault, v1::UpdateServiceCredentialResponse { credential })
     }

@@ -6,7 +6,7 @@ use futures::future::join_all;
 
 use super::*;
 use crate::store::documents::Authorship;
-use crate::testing::aws::{AGENT_SECRET, FakeAws, configuration};
+use crate::testing::aws::{AGENT_SECRET, FakeAws, configuration, without_credentials};
 
 const ROLE: &str = "arn:aws:iam::123456789012:role/reader";
 
@@ -177,10 +177,7 @@ async fn the_environment_gives_its_own_credentials() {
         (got.access_key_id.as_str(), got.secret_access_key.expose_text(), got.expires_at),
         ("AKIDAGENT", Some(AGENT_SECRET), None)
     );
-    let without = configuration("http://127.0.0.1:9").into_builder();
-    let mut without = without;
-    without.set_credentials_provider(None);
-    let credentials = AwsCredentials::by(AwsEnvironment::of(without.build()));
+    let credentials = AwsCredentials::by(AwsEnvironment::of(without_credentials()));
     let error = credentials
         .assume(&credential(CredentialIdentity::Ambient), &session())
         .await

@@ -221,6 +221,9 @@ async fn credentials_live_and_change_and_are_kept_while_connections_use_them() {
     );
     let created = client.create_service_credential(create(role("123456789012"), "r1")).await.unwrap();
     let created = created.into_inner().credential.unwrap();
+    for part in ["`reader`", "arn:aws:iam::123456789012:role/reader", "trust policy"] {
+        assert!(created.problem.contains(part), "{}", created.problem);
+    }
     let repeated = client.create_service_credential(create(role("123456789012"), "r1")).await.unwrap();
     assert_eq!(repeated.into_inner().credential.unwrap(), created);
     refused(
@@ -239,6 +242,7 @@ async fn credentials_live_and_change_and_are_kept_while_connections_use_them() {
     let changed = client.update_service_credential(update(ambient(), 1, &created.uid)).await.unwrap();
     let changed = changed.into_inner().credential.unwrap();
     assert_eq!((changed.generation, changed.identity), (2, Some(ambient())));
+    assert!(changed.problem.contains("the agent's own AWS credentials"), "{}", changed.problem);
     refused(
         client.update_service_credential(update(role("123456789012"), 1, "")).await,
         Code::Aborted,
@@ -253,7 +257,8 @@ async fn credentials_live_and_change_and_are_kept_while_connections_use_them() {
         .list_service_credentials(v1::ListServiceCredentialsRequest::default())
         .await
         .unwrap();
-    assert_eq!(listed.into_inner().credentials.len(), 1);
+    let listed = listed.into_inner().credentials;
+    assert_eq!((listed.len(), listed[0].problem.as_str()), (1, ""));
     a_user(&agent).await;
     let delete = |force, uid: &str| v1::DeleteServiceCredentialRequest {
         name: "reader".into(),

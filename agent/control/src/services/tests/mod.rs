@@ -32,6 +32,8 @@ use crate::connections::ConnectionChanges;
 use crate::governance::GrantAuthorizer;
 use crate::governance::authentication::oidc::Oidc;
 use crate::governance::authentication::{Authenticator, Directory, Door, admin};
+use crate::governance::aws::AwsEnvironment;
+use crate::governance::credentials::AwsCredentials;
 use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
 use crate::governance::secrets::master::{LocalKey, MasterKeys};
@@ -39,6 +41,7 @@ use crate::reconcile::backoff::Backoff;
 use crate::reconcile::{Reconciler, ReconcilerSettings};
 use crate::store::sqlite::SqliteStore;
 use crate::store::{LiteralSecrets, Store};
+use crate::testing::aws::without_credentials;
 use crate::testing::definitions::{SCHEMA, connection, stream};
 use crate::testing::engine::{FakeEngine, Table};
 
@@ -69,6 +72,7 @@ fn services_with(
     let services = Services::new(ServicesSettings {
         store: store.clone(),
         vault: Vault::new(store.clone(), MasterKeys::new(master_key, Vec::new(), "")),
+        aws: Arc::new(AwsCredentials::by(AwsEnvironment::of(without_credentials()))),
         private_folders: PrivateFolders::default().with("the data folder", "/var/lib/agent"),
         engine: Arc::new(engine.clone()),
         reconciler: reconciler.handle(),
