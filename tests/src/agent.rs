@@ -2,7 +2,7 @@
 //! Invariant: the folders outlive the process, so that whatever a kill leaves behind is what the next start finds.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Once;
@@ -24,6 +24,9 @@ const READY: &str = "ready: listening on ";
 
 /// What variables begin with that say where the master key is: a file of the agent's folder unless a test says otherwise.
 const MASTER_KEY: &str = "FEATURESTORE_AGENT_MASTER_KEY";
+
+/// The file of its master key in an agent's folder.
+const MASTER_KEY_FILE: &str = "master.key";
 
 /// Off unless a test says otherwise: points of failure and full disks are for the tables that a test knows of.
 const AUDIT_TABLE: &str = "--audit-table";
@@ -243,6 +246,27 @@ impl Agent {
         self.process = Some(process);
     }
 
+    /// Gives its further lives the master key in their environment, and removes its file.
+    pub fn put_master_key_into_environment(&mut self) {
+        assert!(self.process.is_none(), "the agent still runs");
+        let file = self.master_key_file();
+        let key = fs::read_to_string(&file).unwrap().trim().to_owned();
+        self.environment.push((MASTER_KEY, key));
+        fs::remove_file(file).unwrap();
+    }
+
+    /// Whether its master key is in the environment, and in no file.
+    #[must_use]
+    pub fn has_master_key_in_environment(&self) -> bool {
+        self.environment.iter().any(|(name, _)| *name == MASTER_KEY)
+    }
+
+    /// The file of its master key.
+    #[must_use]
+    pub fn master_key_file(&self) -> PathBuf {
+        self.folder.join(MASTER_KEY_FILE)
+    }
+
     /// Sets the flags of its further lives.
     pub fn set_flags(&mut self, flags: &[&str]) {
         self.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
@@ -321,13 +345,19 @@ impl Life<'_> {
             .stdout(Stdio::piped())
             .stderr(log);
         if !self.environment.iter().any(|(name, _)| name.starts_with(MASTER_KEY)) {
-            command.env(format!("{MASTER_KEY}_FILE"), folder.join("master.key"));
+            command.env(format!("{MASTER_KEY}_FILE"), folder.join(MASTER_KEY_FILE));
         }
         let mut process = spawn(command).expect("start the agent");
         let (lines, inbox) = channel();
         let output = BufReader::new(process.stdout.take().unwrap());
         // Reads to the end, so that the agent never blocks on a full pipe.
-        thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| drop(lines.send(line))));
+        let mut printed = File::options().create(true).append(true).open(folder.join("printed")).unwrap();
+        thread::spawn(move || {
+            output.lines().map_while(Result::ok).for_each(|line| {
+                writeln!(printed, "{line}").unwrap();
+                drop(lines.send(line));
+            });
+        });
         (process, inbox)
     }
 

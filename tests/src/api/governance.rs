@@ -2,8 +2,10 @@
 
 use featurestore_proto::v1::grant_service_client::GrantServiceClient;
 use featurestore_proto::v1::secret_service_client::SecretServiceClient;
+use featurestore_proto::v1::volume_service_client::VolumeServiceClient;
 use featurestore_proto::v1::{
-    GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest, SecretMetadata, SecurableGrants, SecurableType, SetGrantsRequest,
+    CreateVolumeRequest, GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest, SecretMetadata, SecurableGrants, SecurableType,
+    SetGrantsRequest, Volume,
 };
 use tonic::Status;
 
@@ -35,6 +37,24 @@ impl Api {
         };
         let mut client = SecretServiceClient::new(self.channel.clone());
         block_on(client.list_secrets(request)).map(|answer| answer.into_inner().secrets)
+    }
+
+    /// Makes a volume.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn create_volume(&self, name: &str, storage_location: &str) -> Result<Volume, Status> {
+        let volume = Volume {
+            name: name.to_owned(),
+            storage_location: storage_location.to_owned(),
+            ..Volume::default()
+        };
+        let request = CreateVolumeRequest {
+            volume: Some(volume),
+            request_id: String::new(),
+        };
+        let mut client = VolumeServiceClient::new(self.channel.clone());
+        block_on(client.create_volume(request)).map(|answer| answer.into_inner().volume.unwrap())
     }
 
     /// What is granted on something: principals with their privileges, in order.

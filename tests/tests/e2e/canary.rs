@@ -1,7 +1,8 @@
 //! No secret is written anywhere but where it is meant to be. Secrets that nothing else spells go through every feature of an agent
 //! that is encrypted, asks who calls and logs all it can, by a caller who is no admin where one is enough: made, rotated, refused,
 //! tried on brokers that do not let them in, in statements that break off behind them, in a bug, in a crash. Then every byte that
-//! the agent, Terraform and the command line wrote is searched. What the search itself can find is proved in `canary_search`.
+//! the agent, Terraform and the command line wrote is searched, and what readers see in the table of audit events. What the search
+//! itself can find is proved in `canary_search`; `canary_places` has places of their own kind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use e2e::wait::wait_until;
 use featurestore_proto::v1::SecurableType;
 use featurestore_proto::v1::connection::Options;
 
+use crate::canary_places;
 use crate::canary_scene::{MECHANISM, Scene, USER, assert_mode_600};
 
 /// A text in a statement.
@@ -203,7 +205,7 @@ fn rotate_the_master_key(scene: &mut Scene) {
         .args(["rotate-master-key", "--data-keys", "--data-dir"])
         .arg(scene.agent.data_folder())
         .arg("--master-key-file")
-        .arg(scene.agent.folder().join("master.key"));
+        .arg(scene.agent.master_key_file());
     let done = output(command, "rotate-master-key", SHORT_COMMAND);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     scene.note(&said);
@@ -225,11 +227,15 @@ fn no_secret_is_written_where_it_does_not_belong() {
     let (literal, kept) = (scene.canary("literal password"), scene.canary("kept password"));
     scene.kafka.set_scram_password(USER, MECHANISM, &kept);
     scene.prove_that_leaks_show();
+    canary_places::prove_that_the_audit_is_searched(&scene);
     prepare(&scene, &literal);
     by_terraform(&mut scene, &literal, &kept);
     broken_connections(&mut scene);
     statements(&mut scene);
     refusals(&mut scene);
+    canary_places::tokens_of_an_issuer(&mut scene);
+    canary_places::volumes(&mut scene);
+    canary_places::health_checks(&scene);
     bugs(&mut scene);
     let log = scene.agent.log();
     assert!(
@@ -242,8 +248,9 @@ fn no_secret_is_written_where_it_does_not_belong() {
     scene.search("after a kill");
     rotate_the_master_key(&mut scene);
     scene.search("after the rotation of the master key");
-    scene.agent.start_again();
+    canary_places::master_key_in_the_environment(&mut scene);
     scene.produce(8);
+    scene.search("with the master key in the environment");
     // The secret goes last, after the connection that is not Terraform's: as things are then, nothing is planned anew.
     let destroy = ["destroy", "-json", "-auto-approve", "-input=false", "-refresh=false"];
     let targets = ["-target", STREAM, "-target", CONNECTION];

@@ -22,6 +22,7 @@ use featurestore_proto::v1::connection::Options;
 use featurestore_proto::v1::{Connection, KafkaConnection};
 use serde_json::{Value, json};
 
+use crate::canary_places::{Issuer, in_the_audit};
 use crate::canary_search::{Canary, Findings, Search};
 use crate::rows::assert_each_exactly_once;
 use crate::stage::{PARTITIONS, order, unique};
@@ -49,6 +50,7 @@ pub(crate) struct Scene {
     said: PathBuf,
     canaries: Vec<Canary>,
     pub(crate) ada: String,
+    pub(crate) issuer: Issuer,
     pub(crate) topic: String,
     sent: Vec<Acknowledged>,
 }
@@ -64,7 +66,10 @@ impl Scene {
         let kafka = SecureKafka::start();
         let topic = unique("canary");
         kafka.kafka().create_topic(&topic, PARTITIONS);
-        let agent = Agent::start_secured(&["ada", "grace"], &["--log-level", "trace"]);
+        let issuer = Issuer::new();
+        let configuration = issuer.configuration();
+        let flags = ["--log-level", "trace", "--audit-table", "--config", configuration.to_str().unwrap()];
+        let agent = Agent::start_secured(&["ada", "grace"], &flags);
         let ada = agent.api().create_token("ada").unwrap();
         let mut workspace = Workspace::new(agent.endpoint());
         workspace.set_environment("FEATURESTORE_TOKEN", &ada);
@@ -77,6 +82,7 @@ impl Scene {
             said: fresh_folder("said"),
             canaries: vec![Canary::of("token of ada", ada.as_bytes())],
             ada,
+            issuer,
             topic,
             sent: Vec::new(),
         };
@@ -96,10 +102,20 @@ impl Scene {
     }
 
     pub(crate) fn know_the_master_key(&mut self, name: &str) {
-        let text = fs::read_to_string(self.agent.folder().join("master.key")).unwrap();
+        let text = fs::read_to_string(self.agent.master_key_file()).unwrap();
         let bytes = BASE64_STANDARD.decode(text.trim()).unwrap();
         self.canaries.push(Canary::of(name, text.trim().as_bytes()));
         self.canaries.push(Canary::of(&format!("{name}, its bytes"), &bytes));
+    }
+
+    pub(crate) fn know(&mut self, canary: Canary) {
+        self.canaries.push(canary);
+    }
+
+    /// The secrets of that name.
+    pub(crate) fn canaries_of(&self, name: &str) -> Vec<Canary> {
+        let of = self.canaries.iter().filter(|canary| canary.name == name);
+        of.cloned().collect()
     }
 
     /// A new secret.
@@ -209,6 +225,9 @@ impl Scene {
         let mut found = self.find();
         for (file, holds) in DECLARED {
             let file = self.agent.folder().join(file);
+            if file == self.agent.master_key_file() && self.agent.has_master_key_in_environment() {
+                continue;
+            }
             let place = found.iter().position(|(path, _)| *path == file);
             let (_, held) = found.remove(place.unwrap_or_else(|| panic!("{when}: no secret in {}", file.display())));
             assert!(
@@ -218,8 +237,11 @@ impl Scene {
             );
         }
         assert_eq!(found, [], "{when}");
-        for file in ["master.key", "data/admin.token"] {
-            assert_mode_600(&self.agent.folder().join(file));
+        let audited = in_the_audit(&self.agent, &Search::new(&self.canaries));
+        assert_eq!(audited, [].into(), "{when}: in the audit");
+        assert_mode_600(&self.agent.data_folder().join("admin.token"));
+        if !self.agent.has_master_key_in_environment() {
+            assert_mode_600(&self.agent.master_key_file());
         }
     }
 

@@ -14,6 +14,7 @@ mod bench;
 mod bounds;
 mod broker_security;
 mod canary;
+mod canary_places;
 mod canary_scene;
 mod canary_search;
 mod care;
