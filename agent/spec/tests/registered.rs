@@ -1,4 +1,5 @@
 //! Schemas as a registry keeps them: texts that refer to others, writers' schemas, and the one text that stands for all of it.
+#![allow(clippy::expect_used, clippy::panic, reason = "the panic is the test's failure")]
 
 mod schemas;
 

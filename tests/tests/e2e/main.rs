@@ -39,6 +39,7 @@ mod messages;
 mod offline;
 mod quickstart;
 mod registry_client;
+mod registry_serializers;
 mod replacement;
 mod rows;
 mod secure;

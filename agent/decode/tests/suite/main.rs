@@ -17,4 +17,6 @@ mod properties;
 #[cfg(test)]
 mod recorded;
 #[cfg(test)]
+mod registered;
+#[cfg(test)]
 mod updates;

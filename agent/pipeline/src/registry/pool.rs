@@ -7,10 +7,13 @@ use super::client::RegistryClient;
 use super::error::RegistryError;
 use super::open::RegistryProperties;
 
+/// What two opens have in common when they share a client: identity and addresses.
+type ClientKey = (String, Vec<String>);
+
 /// Open clients. A client closes when the last stream lets go of it.
 #[derive(Default)]
 pub struct RegistryPool {
-    clients: Mutex<BTreeMap<(String, Vec<String>), Weak<RegistryClient>>>,
+    clients: Mutex<BTreeMap<ClientKey, Weak<RegistryClient>>>,
 }
 
 impl std::fmt::Debug for RegistryPool {
