@@ -129,6 +129,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         reconciler: reconciler.handle(),
         connection_changes,
         authorizer,
+        directory,
         vault,
         aws,
         private_folders: private_folders(&config),

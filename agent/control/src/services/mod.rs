@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connections::ConnectionChanges;
 use crate::governance::Authorizer;
+use crate::governance::authentication::Directory;
 use crate::governance::credentials::AwsCredentials;
 use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
@@ -69,6 +70,7 @@ pub struct Services {
     pub(crate) reconciler: ReconcilerHandle,
     pub(crate) connection_changes: Arc<ConnectionChanges>,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) directory: Arc<Directory>,
     pub(crate) vault: Vault,
     pub(crate) aws: Arc<AwsCredentials>,
     pub(crate) private_folders: PrivateFolders,
@@ -93,6 +95,8 @@ pub struct ServicesSettings {
     pub connection_changes: Arc<ConnectionChanges>,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Who is in which group.
+    pub directory: Arc<Directory>,
     /// Where secrets are kept.
     pub vault: Vault,
     /// Who gives AWS credentials.
@@ -116,6 +120,7 @@ impl Services {
             reconciler,
             connection_changes,
             authorizer,
+            directory,
             vault,
             aws,
             private_folders,
@@ -130,6 +135,7 @@ impl Services {
             reconciler,
             connection_changes,
             authorizer,
+            directory,
             vault,
             aws,
             private_folders,

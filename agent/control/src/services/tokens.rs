@@ -42,6 +42,14 @@ impl TokenService {
             .map_err(|problem| ServiceError::invalid("principal", principal, problem, "use a name such as `ada@example.com`"))?;
         let securable = Securable::Tokens(principal);
         self.services.authorizer.authorize(context, Action::Create, securable).await?;
+        if self.services.directory.is_group(principal) {
+            return Err(ServiceError::invalid(
+                "principal",
+                principal,
+                "that is the name of a group, and whoever had it would hold what is granted to the group",
+                "make the token for a member of it",
+            ));
+        }
         let lifetime = lifetime.unwrap_or(TOKEN_LIFETIME_DEFAULT);
         if lifetime.is_zero() || lifetime > TOKEN_LIFETIME_MAX {
             let longest = TOKEN_LIFETIME_MAX.as_secs();

@@ -64,10 +64,14 @@ impl Directory {
         record.groups.into_iter().filter(|group| issuer.may_name(group)).collect()
     }
 
+    /// Whether a name is a group's: no principal may have it, who would hold what is granted to the group.
+    pub fn is_group(&self, name: &str) -> bool {
+        name == ADMIN_GROUP || self.groups.contains_key(name)
+    }
+
     /// A principal by a name that comes from outside: a claim or a certificate.
     pub(super) fn foreign_principal(&self, name: &str, seen: BTreeSet<String>) -> Result<Principal, AuthenticationError> {
-        // Whoever had a group's name would hold what is granted to the group.
-        if is_built_in(name) || name == ADMIN_GROUP || self.groups.contains_key(name) {
+        if is_built_in(name) || self.is_group(name) {
             return Err(AuthenticationError::ReservedName { name: name.to_owned() });
         }
         check_name(name).map_err(|problem| AuthenticationError::UnusableName { problem })?;

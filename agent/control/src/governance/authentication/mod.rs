@@ -50,7 +50,7 @@ pub enum AuthenticationError {
     #[error("the certificate of the connection has expired; connect again with a new one")]
     CertificateExpired,
     /// A name that belongs to the agent itself, or to a group.
-    #[error("the name `{name}` belongs to the agent itself or to one of its groups, and no certificate or identity provider can use it")]
+    #[error("the name `{name}` belongs to the agent itself or to one of its groups, and nobody from outside can use it")]
     ReservedName {
         /// Which name.
         name: String,
@@ -151,6 +151,10 @@ impl Authenticator {
             if let Err(error) = self.store.use_token(&record.id, now).await {
                 tracing::warn!(%error, token = record.id, "failed to write a token's use");
             }
+        }
+        // It was made before there was a group of that name.
+        if self.directory.is_group(&record.principal) {
+            return Err(AuthenticationError::ReservedName { name: record.principal });
         }
         Ok(self.directory.absent_principal(&self.store, &record.principal).await?)
     }

@@ -47,6 +47,11 @@ use crate::testing::engine::{FakeEngine, Table};
 
 const NAME: &str = "main.pay.orders";
 
+/// With one group.
+fn directory() -> Directory {
+    Directory::new([("payments-team".to_owned(), ["ada".to_owned()].into())].into())
+}
+
 /// Services over a store and an engine.
 pub(crate) fn services(store: &Arc<dyn Store>, engine: &FakeEngine, stopping: CancellationToken) -> (Reconciler, Arc<Services>) {
     let backoff = Backoff {
@@ -78,6 +83,7 @@ fn services_with(
         reconciler: reconciler.handle(),
         connection_changes: Arc::new(ConnectionChanges::default()),
         authorizer: Arc::new(GrantAuthorizer::new(store.clone())),
+        directory: Arc::new(directory()),
         trash_retention,
         version: "0.0.0",
         stopping,
@@ -124,7 +130,7 @@ impl Agent {
         let (reconciler, services) = services(&store, &engine, stopping.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let authenticator = Authenticator::new(services.store.clone(), Arc::new(Directory::default()), Oidc::default(), door);
+        let authenticator = Authenticator::new(services.store.clone(), Arc::new(directory()), Oidc::default(), door);
         let settings = crate::http::PortSettings {
             authenticator: Arc::new(authenticator),
             loopback: true,

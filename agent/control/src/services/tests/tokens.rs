@@ -98,6 +98,9 @@ async fn one_makes_sees_and_revokes_ones_own_tokens_and_an_admin_all() {
         (code(agent.revoke(&admin, "nobody").await), Code::NotFound),
         (code(agent.make(&admin, " bob", None).await), Code::InvalidArgument),
         (code(agent.make(&ada, " bob", None).await), Code::InvalidArgument),
+        (code(agent.make(&admin, "payments-team", None).await), Code::InvalidArgument),
+        (code(agent.make(&admin, "admins", None).await), Code::InvalidArgument),
+        (code(agent.make(&ada, "payments-team", None).await), Code::PermissionDenied),
         (code(agent.make(&admin, "bob", Some(0)).await), Code::InvalidArgument),
         (code(agent.make(&admin, "bob", Some(-1)).await), Code::InvalidArgument),
         (code(agent.make(&admin, "bob", Some(10_000 * 86_400)).await), Code::InvalidArgument),
@@ -108,4 +111,24 @@ async fn one_makes_sees_and_revokes_ones_own_tokens_and_an_admin_all() {
     for (at, (found, expected)) in cases.into_iter().enumerate() {
         assert_eq!(found, expected, "case {at}");
     }
+}
+
+#[tokio::test]
+async fn a_token_of_a_name_that_became_a_groups_is_worthless() {
+    let agent = Agent::start_behind(Door::Closed).await;
+    let admin = admin_token(&agent).await;
+    let ada = agent.make(&admin, "ada", None).await.unwrap();
+    let id = ada.token.unwrap().id;
+    assert_eq!(agent.principal(&ada.value).await.unwrap(), "ada");
+    // As another life of the agent would find it whose configuration has a group of the name.
+    let record = agent.store.token(&id).await.unwrap().unwrap();
+    agent.store.delete_token(&id).await.unwrap();
+    let renamed = crate::store::tokens::TokenRecord {
+        principal: "payments-team".to_owned(),
+        ..record
+    };
+    agent.store.insert_token(&renamed, 0).await.unwrap();
+    let refused = agent.principal(&ada.value).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unauthenticated);
+    assert!(refused.message().contains("one of its groups"), "{refused}");
 }
