@@ -98,3 +98,6 @@ pub(crate) const LIST_PAGES_MAX: u32 = 1_000;
 
 /// Largest file of certificates or a key that is read: a bundle of all public authorities has a fifth of it.
 pub(crate) const PEM_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Names that one message lists: enough to recognise what it is about, and one screen holds it.
+pub(crate) const NAMES_IN_A_MESSAGE_MAX: usize = 10;

@@ -3,6 +3,7 @@
 //! Terraform starts this binary by itself; with `-debug` it is started by hand and Terraform finds it. Everything here
 //! speaks of streams; how Terraform is spoken to is `tfplugin`'s business.
 
+mod begun;
 mod client;
 mod config;
 mod credentials;

@@ -5,8 +5,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use featurestore_proto::v1;
 
+use crate::begun::Begun;
 use crate::client::AgentClient;
 use crate::client::error::AgentError;
+use crate::client::governance::ListedSecret;
 use crate::client::shared::SharedLists;
 
 /// Whether a plan asks the agent.
@@ -50,12 +52,13 @@ pub(crate) enum Access {
 pub(crate) struct Session {
     current: Arc<RwLock<(Access, PlanChecks)>>,
     lists: Arc<Lists>,
+    begun: Arc<Begun>,
 }
 
 /// Lists that many resources share.
 #[derive(Debug, Default)]
 struct Lists {
-    secrets: SharedLists<v1::SecretMetadata>,
+    secrets: SharedLists<ListedSecret>,
     grants: SharedLists<v1::SecurableGrants>,
 }
 
@@ -68,6 +71,7 @@ impl Session {
         Self {
             current: Arc::new(RwLock::new((access, PlanChecks::default()))),
             lists: Arc::default(),
+            begun: Arc::default(),
         }
     }
 
@@ -76,6 +80,7 @@ impl Session {
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = (access, plan_checks);
         self.lists.secrets.forget_all();
         self.lists.grants.forget_all();
+        self.begun.forget_all();
     }
 
     /// The agent, if the configuration says which.
@@ -94,8 +99,13 @@ impl Session {
     }
 
     /// The secrets of each scope.
-    pub(crate) fn secrets(&self) -> &SharedLists<v1::SecretMetadata> {
+    pub(crate) fn secrets(&self) -> &SharedLists<ListedSecret> {
         &self.lists.secrets
+    }
+
+    /// What the plan that is being made begins.
+    pub(crate) fn begun(&self) -> &Begun {
+        &self.begun
     }
 
     /// The grants on each type of securable.

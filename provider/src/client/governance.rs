@@ -28,23 +28,33 @@ macro_rules! send {
 
 /// Brings all pages of a list.
 macro_rules! all_pages {
-    ($agent:expr, $name:literal, $request:expr, $stop:expr, $service:ident.$method:ident, $items:ident) => {{
+    ($agent:expr, $name:literal, $request:expr, $stop:expr, $service:ident.$method:ident, |$page:ident| $items:expr) => {{
         let call = question($name);
         let mut request = $request;
         let mut found = Vec::new();
         for _ in 0..LIST_PAGES_MAX {
-            let page = send!($agent, call, request.clone(), $stop, $service.$method)?;
-            found.extend(page.$items);
-            if page.next_page_token.is_empty() {
+            let mut $page = send!($agent, call, request.clone(), $stop, $service.$method)?;
+            let next_page_token = std::mem::take(&mut $page.next_page_token);
+            found.extend($items);
+            if next_page_token.is_empty() {
                 return Ok(found);
             }
-            request.page_token = page.next_page_token;
+            request.page_token = next_page_token;
         }
         Err(AgentError::Incomplete {
             call: call.name,
             part: "last page",
         })
     }};
+}
+
+/// A secret as a list tells of it.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedSecret {
+    /// The uid of the scope that it is in.
+    pub(crate) scope_uid: String,
+    /// Its key and revision.
+    pub(crate) metadata: v1::SecretMetadata,
 }
 
 impl AgentClient {
@@ -101,22 +111,23 @@ impl AgentClient {
         whole(call.name, "scope", reply.scope)
     }
 
-    /// True if the scope is there; the agent has no call that brings a scope itself.
-    pub(crate) async fn look_for_scope(&self, name: &str, stop: &StopSignal) -> Result<(), AgentError> {
+    /// The uid of a scope that is there; the agent has no call that brings a scope itself.
+    pub(crate) async fn scope_uid(&self, name: &str, stop: &StopSignal) -> Result<String, AgentError> {
         let request = v1::ListSecretsRequest {
             scope: name.to_owned(),
             page_size: 1,
             page_token: String::new(),
         };
-        send!(self, question("ListSecrets"), request, stop, SecretServiceClient.list_secrets)?;
-        Ok(())
+        let reply = send!(self, question("ListSecrets"), request, stop, SecretServiceClient.list_secrets)?;
+        Ok(reply.scope_uid)
     }
 
-    /// Deletes a secret scope that nothing uses.
-    pub(crate) async fn delete_scope(&self, name: &str, stop: &StopSignal) -> Result<(), AgentError> {
+    /// Deletes a secret scope that nothing uses; another one that has taken its name is not found.
+    pub(crate) async fn delete_scope(&self, name: &str, uid: &str, stop: &StopSignal) -> Result<(), AgentError> {
         let request = v1::DeleteSecretScopeRequest {
             name: name.to_owned(),
             force: false,
+            uid: uid.to_owned(),
         };
         let call = action("DeleteSecretScope", true);
         send!(self, call, request, stop, SecretServiceClient.delete_secret_scope)?;
@@ -124,28 +135,35 @@ impl AgentClient {
     }
 
     /// The secrets of a scope: names and revisions.
-    pub(crate) async fn list_secrets(&self, scope: &str, stop: &StopSignal) -> Result<Vec<v1::SecretMetadata>, AgentError> {
+    pub(crate) async fn list_secrets(&self, scope: &str, stop: &StopSignal) -> Result<Vec<ListedSecret>, AgentError> {
         let request = v1::ListSecretsRequest {
             scope: scope.to_owned(),
             page_size: LIST_PAGE_SIZE,
             page_token: String::new(),
         };
-        all_pages!(self, "ListSecrets", request, stop, SecretServiceClient.list_secrets, secrets)
+        all_pages!(self, "ListSecrets", request, stop, SecretServiceClient.list_secrets, |page| {
+            let scope_uid = page.scope_uid;
+            page.secrets.into_iter().map(move |metadata| ListedSecret {
+                scope_uid: scope_uid.clone(),
+                metadata,
+            })
+        })
     }
 
-    /// Writes the value of a secret.
+    /// Writes the value of a secret; repeats are told apart by the request's id. ABORTED is that someone else wrote it.
     pub(crate) async fn put_secret(&self, request: v1::PutSecretRequest, stop: &StopSignal) -> Result<v1::SecretMetadata, AgentError> {
-        let call = action("PutSecret", true);
+        let call = action("PutSecret", false);
         let reply = send!(self, call, request, stop, SecretServiceClient.put_secret)?;
         whole(call.name, "secret", reply.secret)
     }
 
-    /// Deletes a secret that nothing uses.
-    pub(crate) async fn delete_secret(&self, scope: &str, key: &str, stop: &StopSignal) -> Result<(), AgentError> {
+    /// Deletes a secret that nothing uses; one in another scope of the name than that of the uid is not found.
+    pub(crate) async fn delete_secret(&self, scope: &str, scope_uid: &str, key: &str, stop: &StopSignal) -> Result<(), AgentError> {
         let request = v1::DeleteSecretRequest {
             scope: scope.to_owned(),
             key: key.to_owned(),
             force: false,
+            scope_uid: scope_uid.to_owned(),
         };
         let call = action("DeleteSecret", true);
         send!(self, call, request, stop, SecretServiceClient.delete_secret)?;
@@ -212,7 +230,8 @@ impl AgentClient {
             page_size: LIST_PAGE_SIZE,
             page_token: String::new(),
         };
-        all_pages!(self, "ListGrants", request, stop, GrantServiceClient.list_grants, grants)
+        all_pages!(self, "ListGrants", request, stop, GrantServiceClient.list_grants, |page| page
+            .grants)
     }
 
     /// Sets all that is granted on one securable.

@@ -5,7 +5,7 @@ pub(crate) mod calls;
 pub(crate) mod consult;
 pub(crate) mod diagnostics;
 pub(crate) mod error;
-mod governance;
+pub(crate) mod governance;
 pub(crate) mod retry;
 pub(crate) mod shared;
 

@@ -23,6 +23,9 @@ use crate::client::error::AgentError;
 const REPLACES: &str = "Changing it replaces the set: what was granted on the former securable is taken back.";
 const IN_PLACE: &str = "Changes in place.";
 
+/// The life of the securable.
+const SECURABLE_ID: &str = "securable_id";
+
 /// The resource.
 pub(crate) type GrantsResource = EntityResource<Grants>;
 
@@ -38,6 +41,7 @@ impl Entity for Grants {
     const IMPORT_ID: &'static str = "type and name of the securable, as in `connection/payments-kafka`";
     const TAKE_OVER: &'static str = "Take it over";
     const NAMED_BY: &'static str = "securable_name";
+    const LIFE: Option<&'static str> = Some(SECURABLE_ID);
     /// Where nothing was ever granted, nothing was counted.
     const COUNTED_FROM: Option<u64> = Some(0);
 
@@ -61,6 +65,19 @@ impl Entity for Grants {
                         say("Name of the securable: `main`, `main.payments`, `payments-kafka`.", REPLACES),
                     )
                     .replaces(),
+                ),
+                (
+                    SECURABLE_ID,
+                    Attribute::computed(
+                        Type::String,
+                        say(
+                            "The uid of the securable; of a table, that of its stream. Null where there is none: catalogs, schemas, and tables \
+                             that no stream writes.",
+                            "Grants go with what they were granted on. Where the same plan makes the securable anew, they are set on the new \
+                             one; for that, refer to it: `securable_name = featurestore_connection.kafka.name`.",
+                        ),
+                    )
+                    .computed_keeps_prior(),
                 ),
                 (
                     "grants",
@@ -125,8 +142,14 @@ impl Entity for Grants {
             ("id", Value::string(id(record))),
             ("securable_type", Value::string(type_name(record.securable_type()))),
             ("securable_name", Value::string(&record.securable_name)),
+            (SECURABLE_ID, life(record)),
             ("grants", Value::Set(grants.collect())),
         ])
+    }
+
+    fn lies_on(value: &Value) -> Option<(SecurableType, String)> {
+        let securable_type = SecurableType::parse(value.get("securable_type").as_str()?)?;
+        Some((securable_type, text_of(value, "securable_name")))
     }
 
     fn facts(record: &v1::SecurableGrants) -> Facts {
@@ -145,42 +168,40 @@ impl Entity for Grants {
     async fn look(agent: &Agent<'_>, key: &str) -> Result<v1::SecurableGrants, AgentError> {
         let (kind, name) = parts(key);
         let ask = || agent.client.list_grants(message_type(kind), agent.stop);
-        let list = agent.session.grants().get(kind, ask).await?;
-        match list.iter().find(|grants| grants.securable_name == name) {
-            Some(found) => Ok(found.clone()),
+        let found = match agent.session.grants().get(kind, ask).await {
+            Ok(list) => list.iter().find(|grants| grants.securable_name == name).cloned(),
+            Err(error @ AgentError::Stopped { .. }) => return Err(error),
+            Err(error) if error.is_silence() => return Err(error),
+            // Whatever is wrong with the others: what is asked for may still be told.
+            Err(_) => None,
+        };
+        match found {
+            Some(found) => Ok(found),
             None => Self::get(agent, key).await,
         }
     }
 
     async fn create(agent: &Agent<'_>, request: &CreateRequest<'_>) -> Result<v1::SecurableGrants, AgentError> {
-        let key = Self::key(request.planned);
-        // Setting grants is one call, whether there are any or not, and nobody's shall be taken away in silence.
-        let generation = match Self::get(agent, &key).await {
-            Ok(seen) if seen.grants.is_empty() => seen.generation,
-            Ok(_) => {
-                return Err(AgentError::refused_here(
-                    "GetGrants",
-                    Code::AlreadyExists,
-                    "something is granted already",
-                ));
-            }
-            Err(error) if error.is_not_found() => 0,
-            Err(error) => return Err(error),
-        };
-        set(agent, &key, declared(request.planned), generation).await
+        set_first(agent, request.planned, Code::AlreadyExists).await
     }
 
     async fn update(agent: &Agent<'_>, change: &Change<'_>) -> Result<v1::SecurableGrants, AgentError> {
         let planned = change.request.planned;
-        set(agent, &Self::key(planned), declared(planned), change.generation).await
+        let key = Self::key(planned);
+        // The plan makes the securable anew, and nothing is granted on it yet.
+        if change.begins_another_life && Self::get(agent, &key).await?.securable_uid != change.life {
+            return set_first(agent, planned, Code::Aborted).await;
+        }
+        set(agent, &key, declared(planned), Some(change.generation), change.life).await
     }
 
     async fn delete(agent: &Agent<'_>, deletion: &Deletion<'_>) -> Result<(), AgentError> {
-        match set(agent, deletion.key, Vec::new(), deletion.generation).await {
-            // After a lost answer the conflict may be our own success.
+        match set(agent, deletion.key, Vec::new(), deletion.generation, deletion.life).await {
+            // After a lost answer the conflict may be our own success; and the grants on a securable that is gone went with it.
             Err(error) if error.code() == Some(Code::Aborted) => {
                 let seen = Self::get(agent, deletion.key).await?;
-                if seen.grants.is_empty() { Ok(()) } else { Err(error) }
+                let is_another = !deletion.life.is_empty() && seen.securable_uid != deletion.life;
+                if is_another || seen.grants.is_empty() { Ok(()) } else { Err(error) }
             }
             answer => answer.map(|_| ()),
         }
@@ -269,17 +290,41 @@ fn declared(planned: &Value) -> Vec<v1::Grant> {
     held(planned.get("grants")).into_iter().map(grant).collect()
 }
 
-async fn set(agent: &Agent<'_>, key: &str, grants: Vec<v1::Grant>, generation: u64) -> Result<v1::SecurableGrants, AgentError> {
+/// The uid of the securable.
+fn life(record: &v1::SecurableGrants) -> Value {
+    let uid = Some(record.securable_uid.as_str()).filter(|uid| !uid.is_empty());
+    Value::optional_string(uid)
+}
+
+/// Sets the grants where nothing is granted: nobody's shall be taken away in silence. Where something is, that is `refusal`.
+async fn set_first(agent: &Agent<'_>, planned: &Value, refusal: Code) -> Result<v1::SecurableGrants, AgentError> {
+    let key = Grants::key(planned);
+    let seen = Grants::get(agent, &key).await?;
+    if !seen.grants.is_empty() {
+        return Err(AgentError::refused_here("GetGrants", refusal, "something is granted already"));
+    }
+    set(agent, &key, declared(planned), Some(seen.generation), &seen.securable_uid).await
+}
+
+/// Sets the grants if they are at the generation, and the securable at the life, that the change was planned on.
+async fn set(
+    agent: &Agent<'_>,
+    key: &str,
+    grants: Vec<v1::Grant>,
+    generation: Option<u64>,
+    life: &str,
+) -> Result<v1::SecurableGrants, AgentError> {
     let (kind, name) = parts(key);
     let grants = v1::SecurableGrants {
         securable_type: message_type(kind).into(),
         securable_name: name.to_owned(),
         grants,
-        generation: 0,
+        ..Default::default()
     };
     let message = v1::SetGrantsRequest {
         grants: Some(grants),
         generation,
+        securable_uid: life.to_owned(),
     };
     let answer = agent.client.set_grants(message, agent.stop).await;
     agent.session.grants().forget(kind);

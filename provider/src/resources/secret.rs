@@ -4,6 +4,7 @@
 use async_trait::async_trait;
 use featurestore_proto::v1;
 use stream_spec::name::{ScopeName, SecretKey};
+use stream_spec::privilege::SecurableType;
 use stream_spec::validate;
 use stream_spec::violation::Violation;
 use tfplugin::resource::CreateRequest;
@@ -16,8 +17,12 @@ use tonic::Code;
 use super::entity::{Agent, Change, Deletion, Entity, EntityResource, Facts};
 use super::{check_name, parse_with, say, text_of};
 use crate::client::error::AgentError;
+use crate::client::governance::ListedSecret;
 
 const REPLACES: &str = "Changing it replaces the secret.";
+
+/// The life of the scope that the secret is in.
+const SCOPE_ID: &str = "scope_id";
 
 /// The resource.
 pub(crate) type SecretResource = EntityResource<Secret>;
@@ -28,6 +33,7 @@ pub(crate) struct Secret;
 /// What the agent tells of a secret.
 pub(crate) struct SecretRecord {
     scope: String,
+    scope_uid: String,
     metadata: v1::SecretMetadata,
 }
 
@@ -48,6 +54,7 @@ impl Entity for Secret {
     const NAMED_BY: &'static str = "key";
     const COUNTED_FROM: Option<u64> = None;
     const REVISION: Option<&'static str> = Some("revision");
+    const LIFE: Option<&'static str> = Some(SCOPE_ID);
 
     fn schema() -> Schema {
         Schema::new(
@@ -72,6 +79,17 @@ impl Entity for Secret {
                         ),
                     )
                     .replaces(),
+                ),
+                (
+                    SCOPE_ID,
+                    Attribute::computed(
+                        Type::String,
+                        say(
+                            "The uid of the scope that the secret is in.",
+                            "Where the same plan makes the scope anew, the value is sent to the new one.",
+                        ),
+                    )
+                    .computed_keeps_prior(),
                 ),
                 (
                     "value_wo",
@@ -130,10 +148,15 @@ impl Entity for Secret {
             ("id", Value::string(record.id())),
             ("scope", Value::string(&record.scope)),
             ("key", Value::string(&record.metadata.key)),
+            (SCOPE_ID, Value::string(&record.scope_uid)),
             ("value_wo", Value::Null),
             ("value_wo_version", own.get("value_wo_version").clone()),
             ("revision", Value::string(&record.metadata.revision)),
         ])
+    }
+
+    fn lies_on(value: &Value) -> Option<(SecurableType, String)> {
+        Some((SecurableType::SecretScope, text_of(value, "scope")))
     }
 
     fn facts(record: &SecretRecord) -> Facts {
@@ -165,33 +188,34 @@ impl Entity for Secret {
     }
 
     async fn create(agent: &Agent<'_>, request: &CreateRequest<'_>) -> Result<SecretRecord, AgentError> {
-        let key = Self::key(request.planned);
-        // Writing a secret is one call, whether there is one or not, and nobody's value shall be overwritten in silence.
-        match Self::get(agent, &key).await {
-            Ok(_) => Err(AgentError::refused_here(
-                "ListSecrets",
-                Code::AlreadyExists,
-                "the secret exists already",
-            )),
-            Err(error) if error.is_not_found() => put(agent, &key, request.config).await,
-            Err(error) => Err(error),
-        }
+        put_first(agent, &Self::key(request.planned), request.config).await
     }
 
     async fn update(agent: &Agent<'_>, change: &Change<'_>) -> Result<SecretRecord, AgentError> {
+        let prior = change.request.prior;
         let key = Self::key(change.request.planned);
+        // The plan makes the scope anew, and nothing is in it yet.
+        if change.begins_another_life && agent.client.scope_uid(parts(&key).0, agent.stop).await? != change.life {
+            return put_first(agent, &key, change.request.config).await;
+        }
         let seen = Self::get(agent, &key).await?;
-        if Some(seen.metadata.revision.as_str()) != change.request.prior.get("revision").as_str() {
+        if Some(seen.metadata.revision.as_str()) != prior.get("revision").as_str() {
             let message = format!("someone else has written the secret `{key}`");
             return Err(AgentError::refused_here("ListSecrets", Code::Aborted, message));
         }
-        put(agent, &key, change.request.config).await
+        // Again where it is written: somebody may write it in between.
+        let only_if = v1::PutSecretRequest {
+            expected_revision: seen.metadata.revision,
+            scope_uid: seen.scope_uid,
+            ..Default::default()
+        };
+        put(agent, &key, change.request.config, only_if).await
     }
 
     async fn delete(agent: &Agent<'_>, deletion: &Deletion<'_>) -> Result<(), AgentError> {
         let (scope, name) = parts(deletion.key);
         agent.session.secrets().forget(scope);
-        agent.client.delete_secret(scope, name, agent.stop).await
+        agent.client.delete_secret(scope, deletion.life, name, agent.stop).await
     }
 }
 
@@ -200,26 +224,45 @@ fn parts(key: &str) -> (&str, &str) {
     key.split_once('/').unwrap_or((key, ""))
 }
 
-fn found_in(list: &[v1::SecretMetadata], scope: &str, name: &str) -> Option<SecretRecord> {
-    let metadata = list.iter().find(|secret| secret.key == name)?.clone();
-    let scope = scope.to_owned();
-    Some(SecretRecord { scope, metadata })
+fn found_in(list: &[ListedSecret], scope: &str, name: &str) -> Option<SecretRecord> {
+    let found = list.iter().find(|secret| secret.metadata.key == name)?.clone();
+    Some(SecretRecord {
+        scope: scope.to_owned(),
+        scope_uid: found.scope_uid,
+        metadata: found.metadata,
+    })
 }
 
 fn absent(key: &str) -> AgentError {
     AgentError::refused_here("ListSecrets", Code::NotFound, format!("there is no secret `{key}`"))
 }
 
-/// Writes the configuration's value.
-async fn put(agent: &Agent<'_>, key: &str, config: &Value) -> Result<SecretRecord, AgentError> {
+/// Writes the configuration's value where there is none: nobody's shall be overwritten in silence.
+async fn put_first(agent: &Agent<'_>, key: &str, config: &Value) -> Result<SecretRecord, AgentError> {
+    let only_if = v1::PutSecretRequest {
+        must_not_exist: true,
+        scope_uid: agent.client.scope_uid(parts(key).0, agent.stop).await?,
+        ..Default::default()
+    };
+    put(agent, key, config, only_if).await
+}
+
+/// Writes the configuration's value, under a condition.
+async fn put(agent: &Agent<'_>, key: &str, config: &Value, only_if: v1::PutSecretRequest) -> Result<SecretRecord, AgentError> {
     let (scope, name) = parts(key);
     let message = v1::PutSecretRequest {
         scope: scope.to_owned(),
         key: name.to_owned(),
         value: text_of(config, "value_wo").into_bytes(),
+        request_id: uuid::Uuid::new_v4().to_string(),
+        ..only_if
     };
+    let scope_uid = message.scope_uid.clone();
     let written = agent.client.put_secret(message, agent.stop).await;
     agent.session.secrets().forget(scope);
-    let scope = scope.to_owned();
-    Ok(SecretRecord { scope, metadata: written? })
+    Ok(SecretRecord {
+        scope: scope.to_owned(),
+        scope_uid,
+        metadata: written?,
+    })
 }

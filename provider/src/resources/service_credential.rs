@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use featurestore_proto::v1;
 use featurestore_proto::v1::service_credential::Identity;
 use stream_spec::name::CredentialName;
+use stream_spec::privilege::SecurableType;
 use stream_spec::validate;
 use stream_spec::violation::Violation;
 use tfplugin::diagnostic::Diagnostic;
@@ -33,6 +34,7 @@ impl Entity for ServiceCredential {
     const TYPE_NAME: &'static str = "featurestore_service_credential";
     const NOUN: &'static str = "service credential";
     const IMPORT_ID: &'static str = "the credential's name";
+    const SECURABLE: Option<SecurableType> = Some(SecurableType::ServiceCredential);
 
     fn schema() -> Schema {
         let role = AttributeType::single([

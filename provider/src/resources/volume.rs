@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use featurestore_proto::v1;
 use stream_spec::name::VolumeName;
+use stream_spec::privilege::SecurableType;
 use stream_spec::validate;
 use stream_spec::violation::Violation;
 use tfplugin::resource::CreateRequest;
@@ -28,6 +29,7 @@ impl Entity for Volume {
     const TYPE_NAME: &'static str = "featurestore_volume";
     const NOUN: &'static str = "volume";
     const IMPORT_ID: &'static str = "the volume's name";
+    const SECURABLE: Option<SecurableType> = Some(SecurableType::Volume);
 
     fn schema() -> Schema {
         Schema::new(

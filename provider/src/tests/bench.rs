@@ -25,6 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Bench {
     pub(crate) agent: FakeAgent,
     core: Core,
+    block: Json,
 }
 
 /// What a plan came to, or why it failed.
@@ -142,7 +143,13 @@ impl Bench {
         let provider: Arc<dyn Provider> = Arc::new(FeaturestoreProvider::new());
         let core = Core::new(provider);
         let said = core.configure(value(&config::schema(), &block)).await;
-        (Self { agent, core }, said)
+        (Self { agent, core, block }, said)
+    }
+
+    /// Another command of Terraform begins, with the same process of the provider.
+    pub(crate) async fn next_command(&self) {
+        let said = self.core.configure(value(&config::schema(), &self.block)).await;
+        assert_eq!(words(&said), "");
     }
 
     /// The same provider after its agent has gone.

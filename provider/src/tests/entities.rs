@@ -233,6 +233,11 @@ async fn what_is_not_found_is_gone_and_what_may_not_be_seen_is_an_error() {
             (Code::Unavailable, "Agent Busy"),
         ] {
             bench.agent.fail(kind.read, [Fault::Refuse(code, "no")]);
+            // A set whose list is refused is asked for by itself.
+            if kind.read == "ListGrants" {
+                bench.agent.world().faults.remove("GetGrants");
+                bench.agent.fail("GetGrants", [Fault::Refuse(code, "no")]);
+            }
             let refused = bench.try_refresh(&stored).await.expect_err("it could not look");
             assert!(refused.contains(expected), "{}: {refused}", kind.type_name);
         }
@@ -274,7 +279,7 @@ async fn a_change_that_was_planned_on_another_version_overwrites_nothing() {
 
 #[tokio::test]
 async fn another_life_of_a_name_is_not_ours() {
-    for kind in [&KINDS[0], &KINDS[3]] {
+    for kind in [&KINDS[0], &KINDS[1], &KINDS[3]] {
         let bench = bench(kind, json!({})).await;
         let stored = applied(&bench, kind).await;
         let destroy = bench.plan_destroy(&stored).await;
@@ -292,6 +297,8 @@ async fn another_life_of_a_name_is_not_ours() {
             .volumes
             .values_mut()
             .for_each(|it| it.uid = "theirs".to_owned());
+        let take = |uid: &mut String| *uid = "theirs".to_owned();
+        bench.agent.world().governance.scope_uids.values_mut().for_each(take);
         let outcome = bench.apply_planned(destroy).await;
         assert!(
             !outcome.has_errors() && outcome.stored.is_none(),
@@ -300,7 +307,8 @@ async fn another_life_of_a_name_is_not_ours() {
         );
         let left = {
             let world = bench.agent.world();
-            world.governance.credentials.len() + world.governance.volumes.len()
+            let governance = &world.governance;
+            governance.credentials.len() + governance.scopes.len() + governance.volumes.len()
         };
         assert_eq!(left, 1, "theirs is not");
         assert!(bench.refresh(&stored).await.is_none());

@@ -6,7 +6,7 @@ use tfplugin::testing::core::Action;
 use tonic::Code;
 
 use super::bench::Bench;
-use super::configs::{SCHEMA_NARROWED, SCHEMA_WIDER, UNKNOWN, plain_stream, with};
+use super::configs::{SCHEMA_NARROWED, SCHEMA_WIDER, UNKNOWN, connection, plain_stream, with};
 use super::fake_agent::Fault;
 
 const JSON_SCHEMA: &str = "/schema_config/direct_schemas/payload_schema/json_schema";
@@ -155,4 +155,29 @@ async fn the_known_part_of_a_create_is_checked_beside_the_unknown() {
     let config = with(config, "/record_type_filter", json!(UNKNOWN));
     let planned = bench.plan(None, &config).await;
     assert_eq!(planned.error_path(), "ingestion_config.backfill_source");
+}
+
+#[tokio::test]
+async fn privileges_that_are_missing_are_a_warning_because_the_same_plan_may_grant_them() {
+    for (plan_checks, fails) in [("auto", false), ("required", true)] {
+        let bench = Bench::with(json!({ "plan_checks": plan_checks })).await;
+        let stored = bench.applied(&plain_stream()).await;
+        let denied = || vec![Fault::Refuse(Code::PermissionDenied, "permission denied: `ada` may not do it")];
+        bench.agent.fail("CheckStream", denied());
+        let others = with(plain_stream(), "/name", json!("main.payments.others"));
+        let create = bench.plan(None, &others).await;
+        bench.agent.fail("CheckStream", denied());
+        let wider = with(plain_stream(), JSON_SCHEMA, json!(SCHEMA_WIDER));
+        let update = bench.plan(Some(&stored), &wider).await;
+        bench.agent.fail("CheckConnection", denied());
+        let connection = bench.plan_connection(None, &connection()).await;
+        for planned in [create, update, connection] {
+            let words = planned.words();
+            assert!(
+                words.contains("Privileges Are Missing") && words.contains("`ada` may not"),
+                "{words}"
+            );
+            assert_eq!(planned.has_errors(), fails, "{plan_checks}: {words}");
+        }
+    }
 }

@@ -5,9 +5,10 @@ use tfplugin::testing::core::{Action, Stored};
 
 use super::bench::Bench;
 use super::configs::with;
-use super::entities::kinds::secret;
+use super::entities::kinds::{scope, secret};
 
 const SECRET: &str = "featurestore_secret";
+const SCOPE: &str = "featurestore_secret_scope";
 const CONNECTION: &str = "featurestore_connection";
 
 fn sasl() -> Json {
@@ -198,4 +199,70 @@ async fn many_secrets_of_one_scope_are_refreshed_by_one_list() {
     bench.refreshed(&stored[0]).await;
     bench.agent.world().put_secret("payments", "late", "x");
     bench.refreshed(&late).await;
+}
+
+/// The scope of the secrets becomes another one of the name.
+fn begin_another_life(bench: &Bench) {
+    let governance = &mut bench.agent.world().governance;
+    governance.scopes.insert("payments".to_owned(), Default::default());
+    governance.scope_uids.insert("payments".to_owned(), "another".to_owned());
+}
+
+#[tokio::test]
+async fn a_secret_of_a_scope_that_the_same_plan_makes_anew_is_sent_to_the_new_one() {
+    let bench = Bench::start().await;
+    let of_scope = bench.applied_one(SCOPE, None, &scope()).await;
+    bench.next_command().await;
+    let stored = bench.applied_one(SECRET, None, &secret()).await;
+    assert_eq!(stored.state.get("scope_id"), of_scope.state.get("id"));
+    assert_eq!(bench.plan_one(SECRET, Some(&stored), &secret()).await.action(), Action::NoOp);
+    bench.plan_one(SCOPE, None, &scope()).await;
+    let planned = bench.plan_one(SECRET, Some(&stored), &secret()).await;
+    assert_eq!(planned.action(), Action::Update);
+    assert!(planned.planned.get("scope_id").is_unknown() && planned.planned.get("revision").is_unknown());
+    begin_another_life(&bench);
+    let mended = bench.apply_planned(planned).await;
+    assert!(!mended.has_errors(), "{}", mended.words());
+    assert_eq!(kept(&bench, SECRET), "hunter2");
+    bench.next_command().await;
+    let refreshed = bench.refreshed(&mended.stored.expect("a state")).await;
+    assert_eq!(bench.plan_one(SECRET, Some(&refreshed), &secret()).await.action(), Action::NoOp);
+}
+
+#[tokio::test]
+async fn what_was_planned_on_another_life_of_the_scope_touches_nothing() {
+    let bench = Bench::start().await;
+    bench.applied_one(SCOPE, None, &scope()).await;
+    bench.next_command().await;
+    let stored = bench.applied_one(SECRET, None, &secret()).await;
+    let rotated = with(secret(), "/value_wo_version", json!(2));
+    let update = bench.plan_one(SECRET, Some(&stored), &rotated).await;
+    let destroy = bench.plan_destroy(&stored).await;
+    begin_another_life(&bench);
+    bench.agent.world().put_secret("payments", "kafka-password", "theirs");
+    let outcome = bench.apply_planned(update).await;
+    assert!(outcome.words().contains("Changed Since The Plan"), "{}", outcome.words());
+    let outcome = bench.apply_planned(destroy).await;
+    assert!(!outcome.has_errors() && outcome.stored.is_none(), "{}", outcome.words());
+    assert_eq!(kept(&bench, SECRET), "theirs");
+}
+
+#[tokio::test]
+async fn a_scope_that_goes_says_how_many_secrets_go_with_it() {
+    let bench = Bench::start().await;
+    let stored = bench.applied_one(SCOPE, None, &scope()).await;
+    assert_eq!(bench.plan_destroy(&stored).await.words(), "");
+    bench.agent.world().put_secret("payments", "a", "1");
+    bench.next_command().await;
+    let words = bench.plan_destroy(&stored).await.words();
+    assert!(
+        words.contains("Destroy Deletes Secrets") && words.contains("1 secret, `a`"),
+        "{words}"
+    );
+    for number in 0..11 {
+        bench.agent.world().put_secret("payments", &format!("b-{number:02}"), "1");
+    }
+    let renamed = with(scope(), "/name", json!("others"));
+    let words = bench.plan_one(SCOPE, Some(&stored), &renamed).await.words();
+    assert!(words.contains("12 secrets, `a`") && words.contains(" and 2 more"), "{words}");
 }

@@ -4,8 +4,8 @@ use featurestore_proto::v1::grant_service_client::GrantServiceClient;
 use featurestore_proto::v1::secret_service_client::SecretServiceClient;
 use featurestore_proto::v1::volume_service_client::VolumeServiceClient;
 use featurestore_proto::v1::{
-    CreateVolumeRequest, GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest, SecretMetadata, SecurableGrants, SecurableType,
-    SetGrantsRequest, Volume,
+    CreateVolumeRequest, DeleteSecretScopeRequest, GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest, SecretMetadata,
+    SecurableGrants, SecurableType, SetGrantsRequest, Volume,
 };
 use tonic::Status;
 
@@ -21,9 +21,23 @@ impl Api {
             scope: scope.to_owned(),
             key: key.to_owned(),
             value: value.as_bytes().to_vec(),
+            ..PutSecretRequest::default()
         };
         let mut client = SecretServiceClient::new(self.channel.clone());
         block_on(client.put_secret(request)).map(|answer| answer.into_inner().secret.unwrap())
+    }
+
+    /// Deletes a secret scope with everything in it.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn delete_secret_scope(&self, name: &str) -> Result<(), Status> {
+        let request = DeleteSecretScopeRequest {
+            name: name.to_owned(),
+            ..DeleteSecretScopeRequest::default()
+        };
+        let mut client = SecretServiceClient::new(self.channel.clone());
+        block_on(client.delete_secret_scope(request)).map(drop)
     }
 
     /// The secrets of a scope.
@@ -87,11 +101,11 @@ impl Api {
             securable_type: securable_type.into(),
             securable_name: name.to_owned(),
             grants: grants.collect(),
-            generation: 0,
+            ..SecurableGrants::default()
         };
         let request = SetGrantsRequest {
             grants: Some(grants),
-            generation: 0,
+            ..SetGrantsRequest::default()
         };
         let mut client = GrantServiceClient::new(self.channel.clone());
         block_on(client.set_grants(request)).map(|_| ())

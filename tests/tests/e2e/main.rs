@@ -35,6 +35,7 @@ mod in_place;
 mod interrupted;
 mod kms;
 mod lifecycle;
+mod lives;
 mod messages;
 mod offline;
 mod quickstart;

@@ -108,7 +108,7 @@ mod tests {
                     update_time_ms: 0,
                     updated_by: String::new(),
                 };
-                store.set_grants(0, &record).await.unwrap();
+                store.set_grants(None, "", &record).await.unwrap();
             }
             let answer = resolver.open(&spec, "ann").await;
             match (places.get(taken), answer) {

@@ -195,7 +195,7 @@ impl GrantAuthorizer {
             Securable::Credential(name) => (Kind::Credential, (SecurableType::ServiceCredential, name.to_string())),
             Securable::SecretScope(name) => (Kind::Scope, (SecurableType::SecretScope, name.to_string())),
             Securable::Volume(name) => (Kind::Volume, (SecurableType::Volume, name.to_string())),
-            Securable::Grants(securable_type, name) => return Ok(Some(elsewhere(need, (securable_type, name.to_owned())))),
+            Securable::Grants(securable_type, name) => return self.granted_on(need, (securable_type, name.to_owned())).await.map(Some),
             Securable::Agent
             | Securable::Streams(_)
             | Securable::Connections
@@ -217,6 +217,17 @@ impl GrantAuthorizer {
             owner: Owner::Known(owner),
             ..wanted
         }))
+    }
+
+    /// The need on what grants are on. What nothing has, or what has no lives, is judged by what is granted there and above.
+    async fn granted_on(&self, need: Need, place: Place) -> Result<Wanted, StoreError> {
+        let found = self.found(&place).await?;
+        let (life, owner) = found.map_or((Life::Elsewhere, None), |(uid, owner)| (Life::Uid(uid), Some(owner)));
+        Ok(Wanted {
+            life,
+            owner: Owner::Known(owner),
+            ..elsewhere(need, place)
+        })
     }
 
     /// The need on a stream: on its table, or, if there is none, on the schema that its name is in.

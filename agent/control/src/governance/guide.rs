@@ -30,7 +30,9 @@ scopes and volumes: in Terraform by `featurestore_grants`, which owns the whole 
 - Privileges on a stream are those on its ingestion table.
 - Catalogs, schemas and tables need no creation by the agent: privileges on them can be granted at any time, by who has MANAGE on them or
   above. On anything else they are granted once it exists, and go with it: another one of the same name begins without any. With a stream go
-  the grants on its table.
+  the grants on its table. In Terraform a plan that replaces a stream, connection or scope grants on the new one again what
+  `featurestore_grants` declare, if they refer to it (`securable_name = featurestore_connection.kafka.name`); for a name that is written by
+  hand the next plan does.
 - The catalog `system` belongs to the agent: nothing in it can be granted.
 - Who may not see a name is told \"permission denied\" whether it exists or not. That something does not exist is told to who would
   see it: for a stream or volume to who may read or manage what is in the schema of its name, and, of a stream that was deleted, to who could

@@ -7,8 +7,7 @@ use super::{context, requests, serve};
 use crate::governance::calls::Call;
 use crate::governance::privilege::SecurableType;
 use crate::services::error::ServiceError;
-use crate::services::grants::{GrantService, WantedGrants};
-use crate::store::documents::GrantsRecord;
+use crate::services::grants::{GrantService, GrantsOn, WantedGrants};
 
 pub(super) struct GrantsOverGrpc(pub(super) GrantService);
 
@@ -36,7 +35,7 @@ fn required_type(number: i32) -> Result<SecurableType, ServiceError> {
     requests::required("securable_type", securable_type(number)?)
 }
 
-fn answer(record: GrantsRecord) -> v1::SecurableGrants {
+fn answer(GrantsOn { record, securable_uid }: GrantsOn) -> v1::SecurableGrants {
     let securable_type = match record.securable_type {
         SecurableType::Catalog => v1::SecurableType::Catalog,
         SecurableType::Schema => v1::SecurableType::Schema,
@@ -55,6 +54,7 @@ fn answer(record: GrantsRecord) -> v1::SecurableGrants {
         securable_name: record.securable_name,
         grants: record.grants.into_iter().map(grant).collect(),
         generation: record.generation,
+        securable_uid,
     }
 }
 
@@ -98,6 +98,7 @@ impl v1::grant_service_server::GrantService for GrantsOverGrpc {
                 securable_name: grants.securable_name,
                 grants: grants.grants.into_iter().map(|grant| (grant.principal, grant.privileges)).collect(),
                 generation: message.generation,
+                securable_uid: message.securable_uid,
             };
             let record = self.0.set(&context, wanted).await?;
             Ok(v1::SetGrantsResponse {

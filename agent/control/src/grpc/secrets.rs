@@ -2,15 +2,16 @@
 
 use featurestore_proto::v1;
 use stream_spec::name::{ScopeName, SecretKey};
+use stream_spec::violation::Violation;
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{answers, context, requests, serve};
 use crate::governance::calls::Call;
-use crate::governance::secrets::SecretValue;
+use crate::governance::secrets::{PutCondition, SecretValue};
 use crate::services::error::ServiceError;
 use crate::services::secrets::SecretService;
 use crate::store::documents::ScopeRecord;
-use crate::store::secrets::SecretEntry;
+use crate::store::secrets::{Expected, SecretEntry};
 
 pub(super) struct SecretsOverGrpc(pub(super) SecretService);
 
@@ -26,6 +27,7 @@ fn scope_answer(record: &ScopeRecord) -> v1::SecretScope {
     v1::SecretScope {
         name: record.name.to_string(),
         create_time: Some(answers::timestamp(record.authorship.create_time_ms)),
+        uid: record.authorship.uid.clone(),
     }
 }
 
@@ -79,7 +81,9 @@ impl v1::secret_service_server::SecretService for SecretsOverGrpc {
         let context = context(&request);
         let message = request.into_inner();
         serve(Call::DeleteSecretScope, &context, async {
-            self.0.delete_scope(&context, &scope("name", &message.name)?, message.force).await?;
+            self.0
+                .delete_scope(&context, &scope("name", &message.name)?, message.force, &message.uid)
+                .await?;
             Ok(v1::DeleteSecretScopeResponse {})
         })
         .await
@@ -91,11 +95,31 @@ impl v1::secret_service_server::SecretService for SecretsOverGrpc {
             scope: in_scope,
             key: of,
             value,
+            expected_revision,
+            must_not_exist,
+            request_id,
+            scope_uid,
         } = request.into_inner();
         // At once, so that it is wiped whatever is wrong with the rest.
         let value = SecretValue::new(value);
         serve(Call::PutSecret, &context, async {
-            let entry = self.0.put(&context, scope("scope", &in_scope)?, key(&of)?, value).await?;
+            let expected = match (must_not_exist, expected_revision.is_empty()) {
+                (false, true) => Expected::Anything,
+                (true, true) => Expected::Nothing,
+                (false, false) => Expected::Revision(expected_revision),
+                (true, false) => {
+                    let problem = "a revision is expected, and that there is none";
+                    let violation = Violation::new("expected_revision", &expected_revision, problem, "leave out one of the two");
+                    return Err(ServiceError::Invalid(vec![violation]));
+                }
+            };
+            let condition = PutCondition {
+                expected,
+                scope_uid,
+                request_id,
+            };
+            let (scope, key) = (scope("scope", &in_scope)?, key(&of)?);
+            let entry = self.0.put(&context, scope, key, value, condition).await?;
             Ok(v1::PutSecretResponse {
                 secret: Some(secret_answer(&entry)),
             })
@@ -108,10 +132,11 @@ impl v1::secret_service_server::SecretService for SecretsOverGrpc {
         let message = request.into_inner();
         serve(Call::ListSecrets, &context, async {
             let page = requests::page(message.page_size, message.page_token);
-            let page = self.0.list(&context, &scope("scope", &message.scope)?, &page).await?;
+            let (page, scope_uid) = self.0.list(&context, &scope("scope", &message.scope)?, &page).await?;
             Ok(v1::ListSecretsResponse {
                 secrets: page.items.iter().map(secret_answer).collect(),
                 next_page_token: page.next_page_token,
+                scope_uid,
             })
         })
         .await
@@ -122,7 +147,13 @@ impl v1::secret_service_server::SecretService for SecretsOverGrpc {
         let message = request.into_inner();
         serve(Call::DeleteSecret, &context, async {
             self.0
-                .delete(&context, scope("scope", &message.scope)?, key(&message.key)?, message.force)
+                .delete(
+                    &context,
+                    scope("scope", &message.scope)?,
+                    key(&message.key)?,
+                    message.force,
+                    &message.scope_uid,
+                )
                 .await?;
             Ok(v1::DeleteSecretResponse {})
         })

@@ -9,6 +9,7 @@ use stream_spec::violation::Violation;
 use tonic::{Code, Status};
 
 use crate::governance::admission::NotAdmitted;
+use crate::governance::secrets::VaultError;
 use crate::limits::{CONNECTION_TEST_ADVICE, RETRY_ADVICE};
 use crate::services::error::ServiceError;
 use crate::store::StoreError;
@@ -36,6 +37,7 @@ pub(super) fn of(error: &ServiceError) -> Status {
             detailed(Code::PermissionDenied, message, &[violation])
         }
         ServiceError::TestsAreOn => advised(Code::ResourceExhausted, message, CONNECTION_TEST_ADVICE),
+        ServiceError::Vault(VaultError::Unexpected { .. }) => Status::aborted(message),
         ServiceError::Vault(fault) if !fault.is_passing() => {
             tracing::error!(%error, "call failed");
             Status::failed_precondition(message)

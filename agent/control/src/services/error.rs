@@ -9,6 +9,7 @@ use crate::governance::denial::Denial;
 use crate::governance::secrets::VaultError;
 use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
 use crate::store::StoreError;
+use crate::store::secrets::Expected;
 
 /// Kind of thing that a name names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,9 +132,22 @@ impl From<VaultError> for ServiceError {
                 kind: Kind::Scope,
                 name: scope.to_string(),
             },
+            VaultError::AnotherLife { scope } => Self::AnotherLife {
+                kind: Kind::Scope,
+                name: scope.to_string(),
+            },
             VaultError::SecretMissing { scope, key } => Self::NotFound {
                 kind: Kind::Secret,
                 name: format!("{scope}/{key}"),
+            },
+            VaultError::Unexpected {
+                scope,
+                key,
+                expected: Expected::Nothing | Expected::Anything,
+            } => Self::AlreadyExists {
+                kind: Kind::Secret,
+                name: format!("{scope}/{key}"),
+                hint: "; choose another key, or take it over",
             },
             VaultError::Store(error) => Self::Store(error),
             other => Self::Vault(other),

@@ -25,6 +25,8 @@ use secrets::{SecretStore, SecretsWrite};
 use tokens::TokenStore;
 use users::UserStore;
 
+use crate::governance::privilege::SecurableType;
+
 /// Why a store cannot answer. Everything that a caller can cause is an outcome of its own, never an error.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -114,7 +116,7 @@ pub enum LiteralSecrets {
     /// All of them go.
     Go,
     /// These are written or removed.
-    Change(SecretsWrite),
+    Change(Box<SecretsWrite>),
 }
 
 /// Outcome of a connection's deletion.
@@ -140,6 +142,8 @@ pub enum WrittenGrants {
     },
     /// There is nothing of that name to grant privileges on.
     SecurableMissing,
+    /// Another life than the one that is meant has the name.
+    AnotherLife,
 }
 
 /// What a list of streams is restricted to.
@@ -240,9 +244,13 @@ pub trait Store: AuditStore + SecretStore + TokenStore + UserStore + Send + Sync
     /// Deletes a document if it is still at `generation`.
     async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError>;
 
-    /// Writes the grants on something that exists, if they are still at generation `planned` (0: whatever they are at). Grants go
-    /// with what they were granted on.
-    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError>;
+    /// Uid of the life that has a name, be there grants on it or not; for a table, of its stream. Empty where lives cannot be told
+    /// apart; `None` if nothing has the name.
+    async fn life(&self, securable_type: SecurableType, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// Writes the grants on something that exists, if it is the life that is meant (empty: any) and they are still at generation
+    /// `planned` (0: none were ever set; `None`: whatever they are at). Grants go with what they were granted on.
+    async fn set_grants(&self, planned: Option<u64>, life: &str, record: &GrantsRecord) -> Result<WrittenGrants, StoreError>;
 
     /// Id of the warehouse that the streams' tables are in, once one was seen there.
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError>;

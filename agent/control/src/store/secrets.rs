@@ -81,14 +81,30 @@ impl SecretEntry {
 pub struct SecretsWrite {
     /// Which scope.
     pub scope: ScopeId,
+    /// The life of the scope that is meant, if a name names it; empty: any.
+    pub life: String,
     /// The data key that `put` is sealed under: the scope's own, or its first.
     pub key: ScopeKey,
     /// Everything that the scope had goes, its data key too.
     pub anew: bool,
+    /// What must be there of each key in `put`.
+    pub expected: Expected,
     /// Values to keep, each in place of the one under its key.
     pub put: Vec<SealedSecret>,
     /// Keys to remove.
     pub remove: Vec<SecretKey>,
+}
+
+/// What must be there for a value to be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Expected {
+    /// Whatever it is.
+    #[default]
+    Anything,
+    /// Nothing.
+    Nothing,
+    /// The value of that revision.
+    Revision(String),
 }
 
 /// Outcome of a change of secrets.
@@ -98,8 +114,12 @@ pub enum SecretsWritten {
     Done,
     /// The scope has another data key than the values were sealed under.
     KeyChanged,
+    /// There is something else than was expected.
+    Unexpected,
     /// There is no secret scope of that name.
     ScopeMissing,
+    /// Another life of the scope has its name.
+    AnotherLife,
     /// The scope would hold more secrets than one may.
     Full,
 }

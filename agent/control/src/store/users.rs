@@ -51,6 +51,6 @@ pub trait UserStore: Send + Sync {
     async fn users(&self, of: &UsedThing) -> Result<Users, StoreError>;
 
     /// Deletes something with everything in it and what is granted on it, used or not only if `even_if_used`. Another life of
-    /// the name than `uid` (empty: any) is missing.
+    /// the name than `uid` (empty: any) is missing, and so is a secret in another life of its scope.
     async fn delete_if_unused(&self, what: &UsedThing, uid: &str, even_if_used: bool) -> Result<DeletedIfUnused, StoreError>;
 }

@@ -7,6 +7,7 @@ use stream_spec::name::{ConnectionName, SecretKey, StreamName, TableName};
 
 use super::effects::{Effects, MadeToFail};
 use crate::audit::AuditEvent;
+use crate::governance::privilege::SecurableType;
 use crate::governance::secrets::ScopeId;
 use crate::store::audit::{AuditOutbox, AuditStore, StoredAuditEvent};
 use crate::store::documents::{DocumentKind, GrantsRecord, StoredDocument};
@@ -174,8 +175,11 @@ impl Store for FaultyStore {
     async fn delete_document(&self, kind: DocumentKind, generation: u64, name: &str) -> Result<Replaced, StoreError> {
         self.inner.delete_document(kind, generation, name).await
     }
-    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
-        self.inner.set_grants(planned, record).await
+    async fn life(&self, securable_type: SecurableType, name: &str) -> Result<Option<String>, StoreError> {
+        self.inner.life(securable_type, name).await
+    }
+    async fn set_grants(&self, planned: Option<u64>, life: &str, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
+        self.inner.set_grants(planned, life, record).await
     }
     async fn warehouse_id(&self) -> Result<Option<String>, StoreError> {
         self.inner.warehouse_id().await

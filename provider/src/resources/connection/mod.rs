@@ -10,6 +10,7 @@ mod validate;
 use async_trait::async_trait;
 use featurestore_proto::v1;
 use stream_spec::name::ConnectionName;
+use stream_spec::privilege::SecurableType;
 use stream_spec::violation::Violation;
 use tfplugin::call::CallContext;
 use tfplugin::resource::{CreateRequest, Plan, PlanRequest};
@@ -34,6 +35,7 @@ impl Entity for Connection {
     const TYPE_NAME: &'static str = "featurestore_connection";
     const NOUN: &'static str = "connection";
     const IMPORT_ID: &'static str = "the connection's name";
+    const SECURABLE: Option<SecurableType> = Some(SecurableType::Connection);
     const REVISION: Option<&'static str> = Some("secrets_revision");
 
     fn schema() -> Schema {

@@ -9,7 +9,7 @@ use tfplugin::value::Value;
 
 use super::ConnectionResource;
 use super::model::{Declaration, SECRETS, add_stand_ins_for_secrets};
-use crate::client::consult::{Consulted, consult, unanswered};
+use crate::client::consult::{Consulted, consult, denied, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
@@ -86,6 +86,7 @@ impl ConnectionResource {
                     plan.tell(unanswered(&self.session, &error, consequence));
                 }
             }
+            Ok(Consulted::Denied(error)) => plan.tell(denied(&self.session, &error)),
             Ok(Consulted::NotAsked) => {}
             Err(error) => plan.diagnostics.extend(self.failed(&error, "check the plan")),
         }

@@ -4,7 +4,7 @@ use tfplugin::call::CallContext;
 use tfplugin::diagnostic::Diagnostics;
 use tfplugin::resource::DeleteRequest;
 
-use super::{Deletion, Entity, EntityResource, GENERATION, id_of};
+use super::{Deletion, Entity, EntityResource, GENERATION, id_of, life_of};
 
 impl<E: Entity> EntityResource<E> {
     pub(super) async fn delete_entity(&self, request: &DeleteRequest<'_>, context: &CallContext) -> Diagnostics {
@@ -13,7 +13,8 @@ impl<E: Entity> EntityResource<E> {
         let deletion = Deletion {
             key: &key,
             id: id_of(request.prior),
-            generation: request.private.get(GENERATION).unwrap_or_default(),
+            generation: request.private.get(GENERATION),
+            life: life_of::<E>(request.prior),
         };
         let deleted = match self.agent(context) {
             Ok(agent) => E::delete(&agent, &deletion).await,

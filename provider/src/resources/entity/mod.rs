@@ -13,6 +13,7 @@ mod update;
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
+use stream_spec::privilege::SecurableType;
 use stream_spec::violation::Violation;
 use tfplugin::call::{CallContext, StopSignal};
 use tfplugin::diagnostic::{Diagnostic, Diagnostics};
@@ -56,6 +57,10 @@ pub(crate) trait Entity: Sized + Send + Sync + 'static {
     const COUNTED_FROM: Option<u64> = Some(1);
     /// The computed attribute with the random revision of its secret values.
     const REVISION: Option<&'static str> = None;
+    /// What it is to those who grant on it, or lie on it, under its key.
+    const SECURABLE: Option<SecurableType> = None;
+    /// The computed attribute with the life of what it lies on.
+    const LIFE: Option<&'static str> = None;
 
     /// Its attributes.
     fn schema() -> Schema;
@@ -78,6 +83,12 @@ pub(crate) trait Entity: Sized + Send + Sync + 'static {
     /// What the agent says of what it has just written.
     fn warning(record: &Self::Record) -> Option<Diagnostic> {
         let _ = record;
+        None
+    }
+
+    /// What it lies on, and goes with.
+    fn lies_on(value: &Value) -> Option<(SecurableType, String)> {
+        let _ = value;
         None
     }
 
@@ -143,6 +154,10 @@ pub(crate) struct Change<'a> {
     pub(crate) id: &'a str,
     /// True if someone else wrote a secret value.
     pub(crate) secrets_changed_elsewhere: bool,
+    /// The life of what it lies on that the change was planned on; empty if that is not known.
+    pub(crate) life: &'a str,
+    /// True if the plan makes anew what it lies on.
+    pub(crate) begins_another_life: bool,
 }
 
 /// A deletion to carry out.
@@ -151,8 +166,10 @@ pub(crate) struct Deletion<'a> {
     pub(crate) key: &'a str,
     /// The life that the deletion was planned on.
     pub(crate) id: &'a str,
-    /// The generation that it was planned on; 0 if that is not known.
-    pub(crate) generation: u64,
+    /// The generation that it was planned on, if that is known.
+    pub(crate) generation: Option<u64>,
+    /// The life of what it lies on that the deletion was planned on; empty if that is not known.
+    pub(crate) life: &'a str,
 }
 
 /// The resource of one kind of entity.
@@ -204,6 +221,7 @@ impl<E: Entity> Resource for EntityResource<E> {
     }
 
     async fn modify_plan(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
+        plan::lives::<E>(self.session.begun(), request, plan);
         plan::secrets_that_changed_elsewhere::<E>(request, plan);
         E::plan(self, request, plan, context).await;
     }
@@ -253,6 +271,12 @@ fn notes(facts: &Facts, written: Option<String>) -> Private {
 /// The life in a state.
 fn id_of(state: &Value) -> &str {
     state.get("id").as_str().unwrap_or_default()
+}
+
+/// The life of what something lies on, in a state; empty if that is not known.
+fn life_of<E: Entity>(state: &Value) -> &str {
+    let life = E::LIFE.and_then(|attribute| state.get(attribute).as_str());
+    life.unwrap_or_default()
 }
 
 /// True if someone else has written a secret value since Terraform did.

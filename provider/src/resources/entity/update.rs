@@ -6,7 +6,7 @@ use tfplugin::resource::{Applied, UpdateRequest};
 use tfplugin::value::Value;
 use tonic::Code;
 
-use super::{Agent, Change, Entity, EntityResource, GENERATION, id_of, secrets_changed_elsewhere, written};
+use super::{Agent, Change, Entity, EntityResource, GENERATION, id_of, life_of, secrets_changed_elsewhere, written};
 use crate::client::error::AgentError;
 
 impl<E: Entity> EntityResource<E> {
@@ -26,6 +26,8 @@ impl<E: Entity> EntityResource<E> {
             generation,
             id: id_of(request.prior),
             secrets_changed_elsewhere: secrets_changed_elsewhere::<E>(request.prior, request.private),
+            life: life_of::<E>(request.prior),
+            begins_another_life: begins_another_life::<E>(request),
         };
         let changed = match self.agent(context) {
             Ok(agent) => change_or_find_changed::<E>(&agent, &change).await,
@@ -36,6 +38,12 @@ impl<E: Entity> EntityResource<E> {
             Err(error) => Applied::failed(self.failed(&error, &doing)),
         }
     }
+}
+
+/// As `plan::lives` planned it.
+fn begins_another_life<E: Entity>(request: &UpdateRequest<'_>) -> bool {
+    let planned = E::LIFE.is_some_and(|attribute| request.planned.get(attribute).is_unknown());
+    planned && !life_of::<E>(request.prior).is_empty()
 }
 
 /// Without the version a change would overwrite whatever someone else has made of it since.

@@ -1,8 +1,9 @@
 //! Plan: what the standard rules cannot know. The verdict on a new schema (the agent's, or the same function on the prior
 //! state), what a repair needs, what a replacement or a destroy costs, what this agent cannot do. Invariant: whatever apply
-//! would refuse, and the plan can know, is an error here.
+//! would refuse, and the plan can know, is an error here; privileges that are missing are a warning.
 
 use featurestore_proto::{convert, v1};
+use stream_spec::privilege::SecurableType;
 use stream_spec::verdict::Verdict;
 use tfplugin::call::CallContext;
 use tfplugin::diagnostic::Diagnostic;
@@ -15,7 +16,7 @@ use super::delete::{is_protected, protected};
 use super::model::Declaration;
 use super::verdict::{offline, tell_exclusions, tell_refusal, tell_removals};
 use super::{StreamResource, text, words};
-use crate::client::consult::{Consulted, consult, unanswered};
+use crate::client::consult::{Consulted, consult, denied, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
@@ -28,7 +29,11 @@ const ROWS_NOT_KNOWN: &str = "How many rows the plan touches is not known.";
 impl StreamResource {
     pub(super) async fn plan_stream(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
         match request.kind {
-            PlanKind::Create => self.plan_create(plan, context).await,
+            PlanKind::Create => {
+                let table = text(&plan.planned, TABLE);
+                self.session.begun().note(SecurableType::Table, table);
+                self.plan_create(plan, context).await;
+            }
             PlanKind::Update => self.plan_update(request, plan, context).await,
             PlanKind::Destroy => self.plan_destroy(request.prior, plan, context).await,
         }
@@ -50,6 +55,7 @@ impl StreamResource {
                     plan.tell(unanswered(&self.session, &error, consequence));
                 }
             }
+            Ok(Consulted::Denied(error)) => plan.tell(denied(&self.session, &error)),
             Ok(Consulted::NotAsked) => {}
             Err(error) => plan.diagnostics.extend(self.failed(&error, "check the plan")),
         }
@@ -135,6 +141,10 @@ impl StreamResource {
                                    in the table, were not checked.";
                 let consequence = format!("{consequence}{}", words::late_replacement(&plan.planned));
                 plan.tell(unanswered(&self.session, &error, &consequence));
+                None
+            }
+            Ok(Consulted::Denied(error)) => {
+                plan.tell(denied(&self.session, &error));
                 None
             }
             Ok(Consulted::NotAsked) => None,
@@ -236,6 +246,10 @@ impl StreamResource {
             Ok(Consulted::Answer(record)) => record.status.table,
             Ok(Consulted::Silence(error)) => {
                 plan.tell(unanswered(&self.session, &error, consequence));
+                None
+            }
+            Ok(Consulted::Denied(error)) => {
+                plan.tell(denied(&self.session, &error));
                 None
             }
             Ok(Consulted::NotAsked) => None,

@@ -18,8 +18,12 @@ pub(crate) struct Governance {
     /// What the agent says of each credential that is written.
     pub(crate) credential_problem: String,
     pub(crate) scopes: BTreeMap<String, BTreeMap<String, KeptSecret>>,
+    /// Of scopes that were created by a call.
+    pub(crate) scope_uids: BTreeMap<String, String>,
     pub(crate) volumes: BTreeMap<String, v1::Volume>,
     pub(crate) grants: BTreeMap<(i32, String), v1::SecurableGrants>,
+    /// Of securables that have lives.
+    pub(crate) lives: BTreeMap<String, String>,
     /// Items of a page; 0: as many as are asked for.
     pub(crate) page_size: usize,
 }
@@ -29,6 +33,8 @@ pub(crate) struct Governance {
 pub(crate) struct KeptSecret {
     pub(crate) value: String,
     pub(crate) revision: String,
+    /// Of the call that wrote it.
+    pub(crate) request_id: String,
 }
 
 impl World {
@@ -37,7 +43,15 @@ impl World {
         let revision = format!("revision-{}", self.next());
         let value = value.to_owned();
         let secrets = self.governance.scopes.entry(scope.to_owned()).or_default();
-        secrets.insert(key.to_owned(), KeptSecret { value, revision });
+        let request_id = String::new();
+        secrets.insert(
+            key.to_owned(),
+            KeptSecret {
+                value,
+                revision,
+                request_id,
+            },
+        );
     }
 
     /// Sets what is granted, as somebody does.
@@ -53,8 +67,16 @@ impl World {
             securable_name: name.to_owned(),
             grants: grants.collect(),
             generation,
+            securable_uid: self.governance.lives.get(name).cloned().unwrap_or_default(),
         };
         self.governance.grants.insert(id, kept);
+    }
+
+    /// Another securable takes the name, and nothing is granted on it.
+    pub(crate) fn begin_another_life_of(&mut self, kind: v1::SecurableType, name: &str) {
+        let life = format!("life-{}", self.next());
+        self.governance.lives.insert(name.to_owned(), life);
+        self.governance.grants.remove(&(kind.into(), name.to_owned()));
     }
 
     fn shuffled(&mut self, mut grants: v1::SecurableGrants) -> v1::SecurableGrants {
@@ -196,11 +218,14 @@ impl SecretService for Services {
         let scope = request.scope.unwrap_or_default();
         if !world.governance.scopes.contains_key(&scope.name) {
             world.governance.scopes.insert(scope.name.clone(), BTreeMap::new());
+            let uid = format!("scope-{}", world.next());
+            world.governance.scope_uids.insert(scope.name.clone(), uid);
             world.request_ids.insert(scope.name.clone(), request.request_id);
         } else if world.request_ids.get(&scope.name) != Some(&request.request_id) {
             return Err(exists());
         }
-        let scope = Some(scope);
+        let uid = world.governance.scope_uids.get(&scope.name).cloned().unwrap_or_default();
+        let scope = Some(v1::SecretScope { uid, ..scope });
         answer(fault, v1::CreateSecretScopeResponse { scope })
     }
 
@@ -214,7 +239,11 @@ impl SecretService for Services {
     ) -> Result<Response<v1::DeleteSecretScopeResponse>, Status> {
         let mut world = self.world();
         let fault = world.arrive("DeleteSecretScope", &request)?;
-        let name = request.into_inner().name;
+        let v1::DeleteSecretScopeRequest { name, uid, .. } = request.into_inner();
+        let lives = world.governance.scope_uids.get(&name).is_some_and(|now| *now == uid);
+        if !uid.is_empty() && !lives {
+            return Err(not_found("secret scope", &name));
+        }
         world
             .governance
             .scopes
@@ -227,11 +256,34 @@ impl SecretService for Services {
         self.hang_if_told("PutSecret").await;
         let mut world = self.world();
         let fault = world.arrive("PutSecret", &request)?;
-        let v1::PutSecretRequest { scope, key, value } = request.into_inner();
+        let v1::PutSecretRequest {
+            scope,
+            key,
+            value,
+            expected_revision,
+            must_not_exist,
+            request_id,
+            scope_uid,
+        } = request.into_inner();
+        let now = world.governance.scope_uids.get(&scope).cloned().unwrap_or_default();
+        world.same_life(&scope_uid, &now)?;
         if !world.governance.scopes.contains_key(&scope) {
             return Err(not_found("secret scope", &scope));
         }
-        world.put_secret(&scope, &key, &String::from_utf8(value).expect("a text"));
+        let kept = world.governance.scopes[&scope].get(&key);
+        let is_repeat = kept.is_some_and(|kept| kept.request_id == request_id);
+        if !is_repeat {
+            if must_not_exist && kept.is_some() {
+                return Err(exists());
+            }
+            if !expected_revision.is_empty() && kept.is_none_or(|kept| kept.revision != expected_revision) {
+                return Err(Status::aborted("someone else has written the secret"));
+            }
+            world.put_secret(&scope, &key, &String::from_utf8(value).expect("a text"));
+            if let Some(kept) = world.governance.scopes.get_mut(&scope).and_then(|secrets| secrets.get_mut(&key)) {
+                kept.request_id = request_id;
+            }
+        }
         let revision = world.governance.scopes[&scope][&key].revision.clone();
         let secret = v1::SecretMetadata {
             key,
@@ -253,13 +305,25 @@ impl SecretService for Services {
             update_time: None,
         });
         let (secrets, next_page_token) = world.page(secrets.collect(), request.page_size, &request.page_token);
-        answer(fault, v1::ListSecretsResponse { secrets, next_page_token })
+        let scope_uid = world.governance.scope_uids.get(&request.scope).cloned().unwrap_or_default();
+        answer(
+            fault,
+            v1::ListSecretsResponse {
+                secrets,
+                next_page_token,
+                scope_uid,
+            },
+        )
     }
 
     async fn delete_secret(&self, request: Request<v1::DeleteSecretRequest>) -> Result<Response<v1::DeleteSecretResponse>, Status> {
         let mut world = self.world();
         let fault = world.arrive("DeleteSecret", &request)?;
-        let v1::DeleteSecretRequest { scope, key, .. } = request.into_inner();
+        let v1::DeleteSecretRequest { scope, key, scope_uid, .. } = request.into_inner();
+        let lives = world.governance.scope_uids.get(&scope).is_none_or(|now| *now == scope_uid);
+        if !scope_uid.is_empty() && !lives {
+            return Err(not_found("secret", &key));
+        }
         let kept = world.governance.scopes.get_mut(&scope).and_then(|secrets| secrets.remove(&key));
         kept.ok_or_else(|| not_found("secret", &key))?;
         answer(fault, v1::DeleteSecretResponse {})
@@ -338,9 +402,11 @@ impl GrantService for Services {
             securable_name,
         } = request.into_inner();
         let kept = world.governance.grants.get(&(securable_type, securable_name.clone())).cloned();
+        let securable_uid = world.governance.lives.get(&securable_name).cloned().unwrap_or_default();
         let kept = kept.unwrap_or(v1::SecurableGrants {
             securable_type,
             securable_name,
+            securable_uid,
             ..Default::default()
         });
         let grants = Some(world.shuffled(kept));
@@ -366,9 +432,19 @@ impl GrantService for Services {
         let wanted = request.grants.unwrap_or_default();
         let id = (wanted.securable_type, wanted.securable_name.clone());
         let generation = world.governance.grants.get(&id).map_or(0, |kept| kept.generation);
-        planned_on(request.generation, generation)?;
+        let securable_uid = world.governance.lives.get(&wanted.securable_name).cloned().unwrap_or_default();
+        world.same_life(&request.securable_uid, &securable_uid)?;
+        let kept = world.governance.grants.get(&id).cloned().unwrap_or_default();
+        if request.generation.is_some_and(|planned| planned + 1 == generation) && kept.grants == wanted.grants {
+            let grants = Some(world.shuffled(kept));
+            return answer(fault, v1::SetGrantsResponse { grants });
+        }
+        if request.generation.is_some_and(|planned| planned != generation) {
+            return Err(Status::aborted("another generation is in force"));
+        }
         let set = v1::SecurableGrants {
             generation: generation + 1,
+            securable_uid,
             ..wanted
         };
         world.governance.grants.insert(id, set.clone());

@@ -53,8 +53,8 @@ async fn about_streams(door: &Door, call: Call, action: Action, securable: Secur
         (Call::CheckStream, Securable::NewStream(spec)) => {
             let request = v1::CheckStreamRequest {
                 stream: Some(unsound(spec)),
-                operations: None,
                 as_new: action == Action::Create,
+                ..Default::default()
             };
             client.check_stream(request).await.map(drop)
         }
@@ -312,7 +312,12 @@ async fn about_secrets(door: &Door, call: Call, securable: Securable<'_>) -> Res
         }
         (Call::PutSecret, Securable::SecretScope(_)) => {
             let (key, value) = ("fresh".into(), "value".into());
-            let request = v1::PutSecretRequest { scope: name, key, value };
+            let request = v1::PutSecretRequest {
+                scope: name,
+                key,
+                value,
+                ..Default::default()
+            };
             send!(door, secret_service_client::SecretServiceClient, put_secret, request)
         }
         (Call::ListSecrets, Securable::SecretScope(_)) => {
@@ -404,7 +409,8 @@ async fn about_the_rest(door: &Door, call: Call, securable: Securable<'_>, token
             // Planned on what never was.
             let request = v1::SetGrantsRequest {
                 grants: Some(grants),
-                generation: u64::MAX,
+                generation: Some(u64::MAX),
+                ..Default::default()
             };
             send!(door, grant_service_client::GrantServiceClient, set_grants, request)
         }

@@ -122,7 +122,7 @@ impl World {
                 update_time_ms: 0,
                 updated_by: String::new(),
             };
-            self.store.set_grants(0, &record).await.unwrap();
+            self.store.set_grants(None, "", &record).await.unwrap();
         }
     }
 

@@ -3,6 +3,7 @@
 use super::scope::ScopeId;
 use crate::limits::SECRETS_PER_SCOPE_MAX;
 use crate::store::StoreError;
+use crate::store::secrets::Expected;
 
 /// Why the vault cannot answer.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +80,22 @@ pub enum VaultError {
         /// Which scope.
         scope: ScopeId,
     },
+    /// Another scope has the name of the one that was meant.
+    #[error("another scope has the name `{scope}` now")]
+    AnotherLife {
+        /// Which scope.
+        scope: ScopeId,
+    },
+    /// Someone else has written the secret, or deleted it.
+    #[error("the secret `{key}` of the scope `{scope}` {}", unexpected(expected))]
+    Unexpected {
+        /// Which scope.
+        scope: ScopeId,
+        /// Which secret.
+        key: String,
+        /// What the caller expected.
+        expected: Expected,
+    },
     /// Others kept changing the scope's key.
     #[error("the key of the scope `{scope}` kept changing; try again")]
     Busy {
@@ -94,6 +111,15 @@ pub enum VaultError {
     /// The store failed.
     #[error("the agent's database failed: {0}")]
     Store(#[from] StoreError),
+}
+
+fn unexpected(expected: &Expected) -> String {
+    match expected {
+        Expected::Revision(wanted) => {
+            format!("is no longer at the revision `{wanted}`: someone else has written or deleted it; read it again and plan again")
+        }
+        Expected::Nothing | Expected::Anything => "exists already; choose another key, or take it over".to_owned(),
+    }
 }
 
 impl VaultError {

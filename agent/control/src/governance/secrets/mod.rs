@@ -20,4 +20,4 @@ pub use error::VaultError;
 pub use rotation::Rotation;
 pub use scope::ScopeId;
 pub use value::SecretValue;
-pub use vault::{NewSecret, Vault};
+pub use vault::{NewSecret, PutCondition, Vault};

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use stream_spec::name::SecretKey;
 use uuid::Uuid;
 
@@ -16,7 +17,7 @@ use super::value::SecretValue;
 use crate::clock;
 use crate::limits::WRITE_ATTEMPTS_MAX;
 use crate::store::documents::ScopeRecord;
-use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretsWrite, SecretsWritten};
+use crate::store::secrets::{Expected, ScopeKey, SealedSecret, SecretEntry, SecretsWrite, SecretsWritten};
 use crate::store::{Store, documents};
 
 /// A value to keep.
@@ -25,6 +26,33 @@ pub struct NewSecret {
     pub key: SecretKey,
     /// The value.
     pub value: SecretValue,
+}
+
+/// When a value is written.
+#[derive(Clone, Debug, Default)]
+pub struct PutCondition {
+    /// What must be there.
+    pub expected: Expected,
+    /// The life of the scope that is meant; empty: any.
+    pub scope_uid: String,
+    /// Repeats of one write have the same id; empty: no repeat is known.
+    pub request_id: String,
+}
+
+impl PutCondition {
+    /// The revision that all repeats of the write have.
+    fn revision(&self, scope: &ScopeId, key: &SecretKey) -> Option<String> {
+        if self.request_id.is_empty() {
+            return None;
+        }
+        let mut digest = Sha256::new_with_prefix("featurestore secret revision");
+        for part in [&scope.to_string(), key.as_str(), &self.request_id] {
+            digest.update(part.len().to_be_bytes());
+            digest.update(part);
+        }
+        let digest = digest.finalize();
+        Some(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
 }
 
 /// Secrets of all scopes, over the store.
@@ -55,21 +83,47 @@ impl Vault {
 
     /// Keeps a value under its key, in place of the one that was there. Returns the random revision of this write.
     pub async fn put(&self, scope: &ScopeId, key: &SecretKey, value: &SecretValue, by: &str) -> Result<SecretEntry, VaultError> {
+        self.put_if(scope, key, value, by, &PutCondition::default()).await
+    }
+
+    /// The same under a condition, which the store checks as it writes.
+    pub async fn put_if(
+        &self,
+        scope: &ScopeId,
+        key: &SecretKey,
+        value: &SecretValue,
+        by: &str,
+        condition: &PutCondition,
+    ) -> Result<SecretEntry, VaultError> {
         for _ in 0..WRITE_ATTEMPTS_MAX {
             let (scope_key, data_key) = self.key_of(scope).await?;
-            let secret = seal(scope, &scope_key, &data_key, key, value, by)?;
+            let mut secret = seal(scope, &scope_key, &data_key, key, value, by)?;
+            if let Some(revision) = condition.revision(scope, key) {
+                // It is sealed with the value: no other one can be given out for it.
+                secret = seal_again(scope, &scope_key, &data_key, value, SealedSecret { revision, ..secret })?;
+            }
             let entry = secret.entry();
             let write = SecretsWrite {
                 scope: scope.clone(),
+                life: condition.scope_uid.clone(),
                 key: scope_key,
                 anew: false,
+                expected: condition.expected.clone(),
                 put: vec![secret],
                 remove: Vec::new(),
             };
             match self.store.write_secrets(&write).await? {
                 SecretsWritten::Done => return Ok(entry),
                 SecretsWritten::ScopeMissing => return Err(VaultError::ScopeMissing { scope: scope.clone() }),
+                SecretsWritten::AnotherLife => return Err(VaultError::AnotherLife { scope: scope.clone() }),
                 SecretsWritten::Full => return Err(VaultError::ScopeFull { scope: scope.clone() }),
+                SecretsWritten::Unexpected => {
+                    return Err(VaultError::Unexpected {
+                        scope: scope.clone(),
+                        key: key.to_string(),
+                        expected: condition.expected.clone(),
+                    });
+                }
                 SecretsWritten::KeyChanged => {}
             }
         }
@@ -200,8 +254,10 @@ fn seal_all(scope: ScopeId, scope_key: ScopeKey, data_key: &Key, put: &[NewSecre
         .collect::<Result<_, _>>()?;
     Ok(SecretsWrite {
         scope,
+        life: String::new(),
         key: scope_key,
         anew: false,
+        expected: Expected::Anything,
         put,
         remove: Vec::new(),
     })

@@ -158,10 +158,10 @@ impl ConnectionService {
             (true, true) if plan.go.is_empty() => LiteralSecrets::Stay,
             (true, true) => LiteralSecrets::Go,
             // Nothing that was kept is needed any more, so none of it has to be readable.
-            (false, true) => LiteralSecrets::Change(vault.seal_all_for_connection(uid, &put, by).await?),
+            (false, true) => LiteralSecrets::Change(Box::new(vault.seal_all_for_connection(uid, &put, by).await?)),
             (_, false) => {
                 let remove = plan.go.iter().map(|name| key(name)).collect::<Result<_, _>>()?;
-                LiteralSecrets::Change(vault.seal_for_connection(uid, &put, remove, by).await?)
+                LiteralSecrets::Change(Box::new(vault.seal_for_connection(uid, &put, remove, by).await?))
             }
         })
     }

@@ -23,7 +23,7 @@ impl Agent {
         let request = v1::CreateSecretScopeRequest {
             scope: Some(v1::SecretScope {
                 name: name.into(),
-                create_time: None,
+                ..Default::default()
             }),
             request_id: request_id.into(),
         };
@@ -36,6 +36,7 @@ impl Agent {
             scope: scope.into(),
             key: key.into(),
             value: value.into(),
+            ..Default::default()
         };
         let answer = self.secrets().put_secret(request).await?;
         Ok(answer.into_inner().secret.unwrap())
@@ -46,12 +47,17 @@ impl Agent {
             scope: scope.into(),
             key: key.into(),
             force,
+            ..Default::default()
         };
         self.secrets().delete_secret(request).await.map(drop)
     }
 
     async fn delete_scope(&self, name: &str, force: bool) -> Result<(), Status> {
-        let request = v1::DeleteSecretScopeRequest { name: name.into(), force };
+        let request = v1::DeleteSecretScopeRequest {
+            name: name.into(),
+            force,
+            ..Default::default()
+        };
         self.secrets().delete_secret_scope(request).await.map(drop)
     }
 }
@@ -176,6 +182,90 @@ async fn what_connections_use_is_deleted_only_by_force_and_its_changes_are_annou
     agent.delete_scope("pay", true).await.unwrap();
     assert!(was_told());
     refused(agent.delete_scope("pay", true).await, Code::NotFound, "`pay`");
+}
+
+#[tokio::test]
+async fn a_secret_is_written_only_in_place_of_what_the_caller_expects() {
+    let agent = Agent::start().await;
+    agent.create_scope("pay", "").await.unwrap();
+    let put = async |expected_revision: &str, must_not_exist: bool, request_id: &str| {
+        let request = v1::PutSecretRequest {
+            scope: "pay".into(),
+            key: "k".into(),
+            value: CANARY.into(),
+            expected_revision: expected_revision.into(),
+            must_not_exist,
+            request_id: request_id.into(),
+            scope_uid: String::new(),
+        };
+        let answer = agent.secrets().put_secret(request).await?;
+        Ok::<_, Status>(answer.into_inner().secret.unwrap().revision)
+    };
+    refused(put("none", false, "").await, Code::Aborted, "`none`");
+    let first = put("", true, "r1").await.unwrap();
+    assert_eq!(put("", true, "r1").await.unwrap(), first, "a repeat");
+    refused(put("", true, "r2").await, Code::AlreadyExists, "`pay/k`");
+    refused(put("other", false, "").await, Code::Aborted, "`other`");
+    refused(put(&first, true, "").await, Code::InvalidArgument, "expected_revision");
+    let second = put(&first, false, "r3").await.unwrap();
+    assert_ne!(second, first);
+    assert_eq!(put(&first, false, "r3").await.unwrap(), second, "a repeat");
+    refused(put(&first, false, "r4").await, Code::Aborted, &first);
+    let scope = ScopeId::Named(ScopeName::parse("pay").unwrap());
+    let read = agent.services.vault.read(&scope, &SecretKey::parse("k").unwrap()).await;
+    assert_eq!(read.unwrap().expose(), CANARY);
+}
+
+#[tokio::test]
+async fn a_scope_is_deleted_in_the_life_that_is_named() {
+    let agent = Agent::start().await;
+    let uid = agent.create_scope("pay", "").await.unwrap().uid;
+    let request = v1::ListSecretsRequest {
+        scope: "pay".into(),
+        ..Default::default()
+    };
+    assert_eq!(agent.secrets().list_secrets(request).await.unwrap().into_inner().scope_uid, uid);
+    let delete = async |uid: &str| {
+        let request = v1::DeleteSecretScopeRequest {
+            name: "pay".into(),
+            uid: uid.into(),
+            ..Default::default()
+        };
+        agent.secrets().delete_secret_scope(request).await.map(drop)
+    };
+    refused(delete("another").await, Code::NotFound, "`pay`");
+    delete(&uid).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_secret_is_written_and_deleted_in_the_life_of_its_scope_that_is_named() {
+    let agent = Agent::start().await;
+    let first = agent.create_scope("pay", "").await.unwrap().uid;
+    agent.delete_scope("pay", false).await.unwrap();
+    let second = agent.create_scope("pay", "").await.unwrap().uid;
+    let put = async |scope_uid: &str| {
+        let request = v1::PutSecretRequest {
+            scope: "pay".into(),
+            key: "k".into(),
+            value: CANARY.into(),
+            scope_uid: scope_uid.into(),
+            ..Default::default()
+        };
+        agent.secrets().put_secret(request).await.map(drop)
+    };
+    let delete = async |scope_uid: &str| {
+        let request = v1::DeleteSecretRequest {
+            scope: "pay".into(),
+            key: "k".into(),
+            scope_uid: scope_uid.into(),
+            ..Default::default()
+        };
+        agent.secrets().delete_secret(request).await.map(drop)
+    };
+    refused(put(&first).await, Code::Aborted, "plan again");
+    put(&second).await.unwrap();
+    refused(delete(&first).await, Code::NotFound, "`pay/k`");
+    delete(&second).await.unwrap();
 }
 
 #[tokio::test]

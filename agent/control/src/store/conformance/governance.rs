@@ -8,8 +8,8 @@ use stream_spec::stream::SecretRef;
 
 use crate::governance::privilege::{Privilege, SecurableType};
 use crate::governance::secrets::ScopeId;
-use crate::store::documents::{Authorship, DocumentKind, GrantsRecord, ScopeRecord, StoredDocument};
-use crate::store::secrets::{ScopeKey, SealedSecret, SecretsWrite, SecretsWritten};
+use crate::store::documents::{Authorship, CredentialIdentity, CredentialRecord, DocumentKind, GrantsRecord, ScopeRecord, StoredDocument};
+use crate::store::secrets::{Expected, ScopeKey, SealedSecret, SecretsWrite, SecretsWritten};
 use crate::store::users::{DeletedIfUnused, UsedThing, Users};
 use crate::store::{DeletedConnection, LiteralSecrets, Replaced, Store, WrittenGrants, payload};
 use crate::testing::definitions::connection;
@@ -74,9 +74,15 @@ pub(super) async fn granted<S: Store>(store: &S, record: &GrantsRecord) -> Optio
 
 pub(super) async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S) {
     let on_missing = select_for(SecurableType::Connection, "no-such", "ann", Privilege::UseConnection);
-    assert_eq!(store.set_grants(0, &on_missing).await.unwrap(), WrittenGrants::SecurableMissing);
+    assert_eq!(
+        store.set_grants(None, "", &on_missing).await.unwrap(),
+        WrittenGrants::SecurableMissing
+    );
     let missing_volume = select_for(SecurableType::Volume, "main.no.such", "ann", Privilege::ReadVolume);
-    assert_eq!(store.set_grants(0, &missing_volume).await.unwrap(), WrittenGrants::SecurableMissing);
+    assert_eq!(
+        store.set_grants(None, "", &missing_volume).await.unwrap(),
+        WrittenGrants::SecurableMissing
+    );
 
     assert!(
         store
@@ -85,8 +91,19 @@ pub(super) async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S
             .unwrap()
     );
     let record = select_for(SecurableType::Connection, "granted", "ann", Privilege::UseConnection);
-    for (planned, expected) in [(0, Ok(1)), (1, Ok(2)), (1, Err(2)), (0, Ok(3)), (4, Err(3))] {
-        match (store.set_grants(planned, &record).await.unwrap(), expected) {
+    let life = store.life(SecurableType::Connection, "granted").await.unwrap().unwrap();
+    assert_eq!(life, connection("granted").uid);
+    let another = store.set_grants(None, "another", &record).await.unwrap();
+    assert_eq!(another, WrittenGrants::AnotherLife);
+    for (planned, expected) in [
+        (Some(0), Ok(1)),
+        (Some(0), Err(1)),
+        (Some(1), Ok(2)),
+        (Some(1), Err(2)),
+        (None, Ok(3)),
+        (Some(4), Err(3)),
+    ] {
+        match (store.set_grants(planned, &life, &record).await.unwrap(), expected) {
             (WrittenGrants::Written(written), Ok(generation)) => {
                 assert_eq!(
                     *written,
@@ -97,7 +114,7 @@ pub(super) async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S
                 );
             }
             (WrittenGrants::Conflict { found }, Err(generation)) => assert_eq!(found, generation),
-            (other, expected) => panic!("{other:?} on {planned}, not {expected:?}"),
+            (other, expected) => panic!("{other:?} on {planned:?}, not {expected:?}"),
         }
     }
     assert_eq!(granted(store, &record).await, Some(3));
@@ -107,14 +124,23 @@ pub(super) async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S
         .unwrap();
     assert_eq!(granted(store, &record).await, None);
 
+    let credential = CredentialRecord {
+        name: CredentialName::parse("role").unwrap(),
+        generation: 1,
+        authorship: Authorship::new("me", 1, ""),
+        identity: CredentialIdentity::Ambient,
+    };
     let credential = StoredDocument {
         name: "role".into(),
         generation: 1,
-        payload: "{}".into(),
+        payload: payload::encode("", "", &credential).unwrap(),
     };
     assert!(store.insert_document(DocumentKind::Credential, &credential).await.unwrap());
     let record = select_for(SecurableType::ServiceCredential, "role", "ann", Privilege::Access);
-    assert!(matches!(store.set_grants(0, &record).await.unwrap(), WrittenGrants::Written(_)));
+    assert!(matches!(
+        store.set_grants(None, "", &record).await.unwrap(),
+        WrittenGrants::Written(_)
+    ));
     assert_eq!(
         store.delete_document(DocumentKind::Credential, 2, "role").await.unwrap(),
         Replaced::Conflict
@@ -128,9 +154,15 @@ pub(super) async fn grants_are_on_what_exists_and_go_with_it<S: Store>(store: &S
 
     // A table need not be there, or be a stream's.
     let table = select_for(SecurableType::Table, "main.pay.orders_raw", "readers", Privilege::Select);
-    assert!(matches!(store.set_grants(0, &table).await.unwrap(), WrittenGrants::Written(_)));
+    assert!(matches!(
+        store.set_grants(None, "", &table).await.unwrap(),
+        WrittenGrants::Written(_)
+    ));
     let other = select_for(SecurableType::Table, "main.pay.elsewhere", "readers", Privilege::Select);
-    assert!(matches!(store.set_grants(0, &other).await.unwrap(), WrittenGrants::Written(_)));
+    assert!(matches!(
+        store.set_grants(None, "", &other).await.unwrap(),
+        WrittenGrants::Written(_)
+    ));
 }
 
 pub(super) async fn secrets_and_the_key_of_their_scope_are_written_together<S: Store>(store: &S) {
@@ -150,8 +182,10 @@ pub(super) async fn secrets_and_the_key_of_their_scope_are_written_together<S: S
     };
     let write = |scope: &ScopeId, id: &str, put: &[SealedSecret], remove: &[&str]| SecretsWrite {
         scope: scope.clone(),
+        life: String::new(),
         key: scope_key(id),
         anew: false,
+        expected: Expected::Anything,
         put: put.to_vec(),
         remove: remove.iter().map(|name| key(name)).collect(),
     };
@@ -161,10 +195,15 @@ pub(super) async fn secrets_and_the_key_of_their_scope_are_written_together<S: S
         SecretsWritten::ScopeMissing
     );
     assert_eq!(store.scope_key(&named).await.unwrap(), None);
+    let record = ScopeRecord {
+        name: ScopeName::parse("pay").unwrap(),
+        generation: 1,
+        authorship: Authorship::new("me", 1, ""),
+    };
     let scope = StoredDocument {
         name: "pay".into(),
         generation: 1,
-        payload: String::new(),
+        payload: payload::encode("", "", &record).unwrap(),
     };
     assert!(store.insert_document(DocumentKind::Scope, &scope).await.unwrap());
     for (scope, id) in [(&named, "k1"), (&literal, "k2")] {
@@ -258,17 +297,19 @@ pub(super) async fn a_connection_and_its_literal_secrets_are_written_together<S:
             updated_by: "me".into(),
             sealed: vec![7],
         };
-        LiteralSecrets::Change(SecretsWrite {
+        LiteralSecrets::Change(Box::new(SecretsWrite {
             scope: scope.clone(),
+            life: String::new(),
             key: ScopeKey {
                 key_id: key_id.into(),
                 master_key_id: "m1".into(),
                 wrapped: vec![1],
             },
             anew,
+            expected: Expected::Anything,
             put: names.iter().map(secret).collect(),
             remove: Vec::new(),
-        })
+        }))
     };
     let kept = async || store.list_secrets(&scope, None, 9).await.unwrap().len();
     assert!(store.insert_connection(&record, &change("k1", &["a"], false)).await.unwrap());
@@ -321,12 +362,14 @@ pub(super) async fn what_is_used_stays_unless_forced<S: Store>(store: &S) {
     };
     let write = SecretsWrite {
         scope: ScopeId::Named(scope.clone()),
+        life: String::new(),
         key: ScopeKey {
             key_id: "k".into(),
             master_key_id: "m".into(),
             wrapped: vec![1],
         },
         anew: false,
+        expected: Expected::Anything,
         put: vec![secret("password"), secret("other")],
         remove: Vec::new(),
     };
@@ -365,7 +408,8 @@ pub(super) async fn what_is_used_stays_unless_forced<S: Store>(store: &S) {
     }
     assert_eq!(delete(&credential, "", false).await, DeletedIfUnused::Missing);
     assert_eq!(delete(&password, "", false).await, DeletedIfUnused::InUse(used.clone()));
-    assert_eq!(delete(&other, "", false).await, DeletedIfUnused::Deleted);
+    assert_eq!(delete(&other, "another", false).await, DeletedIfUnused::Missing);
+    assert_eq!(delete(&other, &uid, false).await, DeletedIfUnused::Deleted);
     assert_eq!(delete(&other, "", false).await, DeletedIfUnused::Missing);
     assert_eq!(delete(&scope, "another", true).await, DeletedIfUnused::Missing);
     assert_eq!(delete(&scope, &uid, false).await, DeletedIfUnused::InUse(used));

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::{WorkError, grants};
-use crate::store::Replaced;
-use crate::store::documents::{DocumentKind, StoredDocument};
+use crate::store::documents::{DocumentKind, Owned, StoredDocument};
+use crate::store::{Replaced, payload};
 
 pub(super) fn insert(transaction: &Transaction<'_>, kind: DocumentKind, document: &StoredDocument) -> Result<bool, WorkError> {
     let inserted = transaction.execute(
@@ -22,6 +22,15 @@ pub(super) fn by_name(transaction: &Transaction<'_>, kind: DocumentKind, name: &
         .query_row(params![kind.name(), name], read)
         .optional()?;
     Ok(found)
+}
+
+/// The life that has a name; `None` if there is none.
+pub(super) fn life<T: Owned>(transaction: &Transaction<'_>, name: &str) -> Result<Option<String>, WorkError> {
+    let Some(found) = by_name(transaction, T::KIND, name)? else {
+        return Ok(None);
+    };
+    let record: T = payload::decode(T::KIND.name(), name, &found.payload)?;
+    Ok(Some(record.authorship().uid.clone()))
 }
 
 pub(super) fn named(transaction: &Transaction<'_>, kind: DocumentKind, names: &[String]) -> Result<Vec<StoredDocument>, WorkError> {

@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
     use crate::governance::secrets::ScopeId;
-    use crate::store::secrets::{ScopeKey, SealedSecret, SecretStore, SecretsWrite};
+    use crate::store::secrets::{Expected, ScopeKey, SealedSecret, SecretStore, SecretsWrite};
     use crate::store::sqlite::SqliteStore;
     use stream_spec::name::SecretKey;
 
@@ -89,6 +89,8 @@ mod tests {
             }],
             remove: Vec::new(),
             anew: false,
+            expected: Expected::Anything,
+            life: String::new(),
         };
         store.write_secrets(&write).await.unwrap();
         (store, scope, key)

@@ -6,23 +6,33 @@ use std::collections::BTreeSet;
 use rusqlite::{OptionalExtension, Transaction, params};
 use stream_spec::name::StreamName;
 
-use super::{WorkError, documents};
+use super::{WorkError, connections, documents};
 use crate::clock;
 use crate::governance::privilege::{Privilege, SecurableType};
 use crate::limits::FORMER_STREAMS_MAX;
-use crate::store::documents::{Document, DocumentKind, FormerStreamRecord, GrantsRecord, StoredDocument};
+use crate::store::documents::{
+    CredentialRecord, Document, DocumentKind, FormerStreamRecord, GrantsRecord, ScopeRecord, StoredDocument, VolumeRecord,
+};
 use crate::store::records::StreamRecord;
 use crate::store::{WrittenGrants, payload};
 
 const KIND: DocumentKind = DocumentKind::Grants;
 
-/// Writes the grants on something that exists, if they are still at `planned` (0: whatever they are at).
-pub(super) fn set(transaction: &Transaction<'_>, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, WorkError> {
-    if !exists(transaction, record.securable_type, &record.securable_name)? {
-        return Ok(WrittenGrants::SecurableMissing);
+/// Writes the grants on the life that is meant of something (empty: on any), if they are still at `planned` (0: none were ever
+/// set; `None`: whatever they are at).
+pub(super) fn set(
+    transaction: &Transaction<'_>,
+    planned: Option<u64>,
+    meant: &str,
+    record: &GrantsRecord,
+) -> Result<WrittenGrants, WorkError> {
+    match life(transaction, record.securable_type, &record.securable_name)? {
+        None => return Ok(WrittenGrants::SecurableMissing),
+        Some(life) if !meant.is_empty() && meant != life => return Ok(WrittenGrants::AnotherLife),
+        Some(_) => {}
     }
     let found = documents::by_name(transaction, KIND, &record.name())?.map_or(0, |found| found.generation);
-    if planned != 0 && planned != found {
+    if planned.is_some_and(|planned| planned != found) {
         return Ok(WrittenGrants::Conflict { found });
     }
     let written = GrantsRecord {
@@ -80,22 +90,23 @@ pub(super) fn forget_former_stream(transaction: &Transaction<'_>, name: &StreamN
     remove(transaction, DocumentKind::FormerStream, name.as_str())
 }
 
-/// Whether there is something to grant privileges on. Catalogs, schemas and tables need no creation by the agent: a table may
-/// be another writer's.
-fn exists(transaction: &Transaction<'_>, securable_type: SecurableType, name: &str) -> Result<bool, WorkError> {
-    let kind = match securable_type {
-        SecurableType::Catalog | SecurableType::Schema | SecurableType::Table => return Ok(true),
-        SecurableType::Connection => {
+/// The life that has a name; empty where lives cannot be told apart. Catalogs, schemas and tables need no creation by the agent:
+/// a table may be another writer's.
+pub(super) fn life(transaction: &Transaction<'_>, securable_type: SecurableType, name: &str) -> Result<Option<String>, WorkError> {
+    match securable_type {
+        SecurableType::Catalog | SecurableType::Schema => Ok(Some(String::new())),
+        SecurableType::Table => {
             let found = transaction
-                .query_row("SELECT 1 FROM connections WHERE name = ?1", [name], |_| Ok(()))
+                .prepare("SELECT uid FROM streams WHERE table_name = ?1")?
+                .query_row([name], |row| row.get(0))
                 .optional()?;
-            return Ok(found.is_some());
+            Ok(Some(found.unwrap_or_default()))
         }
-        SecurableType::ServiceCredential => DocumentKind::Credential,
-        SecurableType::SecretScope => DocumentKind::Scope,
-        SecurableType::Volume => DocumentKind::Volume,
-    };
-    Ok(documents::by_name(transaction, kind, name)?.is_some())
+        SecurableType::Connection => Ok(connections::by_name(transaction, name)?.map(|record| record.uid)),
+        SecurableType::ServiceCredential => documents::life::<CredentialRecord>(transaction, name),
+        SecurableType::SecretScope => documents::life::<ScopeRecord>(transaction, name),
+        SecurableType::Volume => documents::life::<VolumeRecord>(transaction, name),
+    }
 }
 
 fn remove(transaction: &Transaction<'_>, kind: DocumentKind, name: &str) -> Result<(), WorkError> {

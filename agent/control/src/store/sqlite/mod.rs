@@ -30,6 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::documents::{DocumentKind, GrantsRecord, StoredDocument};
 use super::records::{ConnectionRecord, DeclaredStream, ObservedStream, StreamRecord};
 use super::{DeletedConnection, InsertedStream, LiteralSecrets, Parent, Replaced, Store, StoreError, WrittenGrants};
+use crate::governance::privilege::SecurableType;
 use crate::limits::{DATABASE_BUSY_WAIT, STORE_JOBS_MAX};
 
 /// Points of failure around every write of a document.
@@ -408,10 +409,18 @@ impl Store for SqliteStore {
         .await
     }
 
-    async fn set_grants(&self, planned: u64, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
-        let record = record.clone();
+    async fn life(&self, securable_type: SecurableType, name: &str) -> Result<Option<String>, StoreError> {
+        let name = name.to_owned();
+        self.run("read what has a name", move |transaction| {
+            grants::life(transaction, securable_type, &name)
+        })
+        .await
+    }
+
+    async fn set_grants(&self, planned: Option<u64>, life: &str, record: &GrantsRecord) -> Result<WrittenGrants, StoreError> {
+        let (life, record) = (life.to_owned(), record.clone());
         self.change("set grants", DOCUMENT_POINTS, move |transaction| {
-            grants::set(transaction, planned, &record)
+            grants::set(transaction, planned, &life, &record)
         })
         .await
     }

@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use stream_spec::name::SecretKey;
 
-use super::{DOCUMENT_POINTS, SqliteStore, WorkError, scope_keys};
+use super::{DOCUMENT_POINTS, SqliteStore, WorkError, documents, scope_keys};
 use crate::governance::secrets::ScopeId;
 use crate::limits::SECRETS_PER_SCOPE_MAX;
-use crate::store::documents::DocumentKind;
-use crate::store::secrets::{ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
+use crate::store::documents::ScopeRecord;
+use crate::store::secrets::{Expected, ScopeKey, SealedSecret, SecretEntry, SecretStore, SecretsWrite, SecretsWritten};
 use crate::store::{Replaced, StoreError};
 
 #[async_trait]
@@ -136,13 +136,25 @@ pub(super) fn list(
 /// Also a part of the transactions that write connections.
 pub(super) fn write(transaction: &Transaction<'_>, write: &SecretsWrite) -> Result<SecretsWritten, WorkError> {
     if let ScopeId::Named(name) = &write.scope {
-        let exists: bool = transaction.query_row(
-            "SELECT EXISTS (SELECT 1 FROM documents WHERE kind = ?1 AND name = ?2)",
-            [DocumentKind::Scope.name(), name.as_str()],
-            |row| row.get(0),
-        )?;
-        if !exists {
-            return Ok(SecretsWritten::ScopeMissing);
+        match documents::life::<ScopeRecord>(transaction, name.as_str())? {
+            None => return Ok(SecretsWritten::ScopeMissing),
+            Some(life) if !write.life.is_empty() && write.life != life => return Ok(SecretsWritten::AnotherLife),
+            Some(_) => {}
+        }
+    }
+    for secret in &write.put {
+        let found = revision(transaction, &write.scope, &secret.key)?;
+        // The revision is the write's own: its answer was lost, and this is the repeat.
+        if found.as_ref() == Some(&secret.revision) {
+            return Ok(SecretsWritten::Done);
+        }
+        let is_expected = match &write.expected {
+            Expected::Anything => true,
+            Expected::Nothing => found.is_none(),
+            Expected::Revision(expected) => found.as_ref() == Some(expected),
+        };
+        if !is_expected {
+            return Ok(SecretsWritten::Unexpected);
         }
     }
     if would_be_too_many(transaction, write)? {
@@ -192,6 +204,15 @@ pub(super) fn delete(transaction: &Transaction<'_>, scope: &ScopeId, key: &Secre
     let deleted = transaction.execute("DELETE FROM secrets WHERE scope = ?1 AND key = ?2", [scope.as_str(), key.as_str()])?;
     forget_unused_key(transaction, &scope)?;
     Ok(deleted > 0)
+}
+
+fn revision(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Result<Option<String>, WorkError> {
+    let found = transaction.query_row(
+        "SELECT revision FROM secrets WHERE scope = ?1 AND key = ?2",
+        [scope.to_string().as_str(), key.as_str()],
+        |row| row.get(0),
+    );
+    Ok(found.optional()?)
 }
 
 pub(super) fn exists(transaction: &Transaction<'_>, scope: &ScopeId, key: &SecretKey) -> Result<bool, WorkError> {

@@ -72,7 +72,9 @@ fn delete(transaction: &Transaction<'_>, what: &UsedThing, uid: &str, even_if_us
     let is_there = match what {
         UsedThing::Scope(name) => lives::<ScopeRecord>(transaction, name.as_str(), uid)?,
         UsedThing::Credential(name) => lives::<CredentialRecord>(transaction, name.as_str(), uid)?,
-        UsedThing::Secret(scope, key) => secrets::exists(transaction, &ScopeId::Named(scope.clone()), key)?,
+        UsedThing::Secret(scope, key) => {
+            lives::<ScopeRecord>(transaction, scope.as_str(), uid)? && secrets::exists(transaction, &ScopeId::Named(scope.clone()), key)?
+        }
     };
     if !is_there {
         return Ok(DeletedIfUnused::Missing);
@@ -98,8 +100,6 @@ fn delete(transaction: &Transaction<'_>, what: &UsedThing, uid: &str, even_if_us
 
 /// Whether that life of the name is there; empty: any.
 fn lives<T: Owned>(transaction: &Transaction<'_>, name: &str, uid: &str) -> Result<bool, WorkError> {
-    let Some(found) = documents::by_name(transaction, T::KIND, name)? else {
-        return Ok(false);
-    };
-    Ok(uid.is_empty() || payload::decode::<T>(T::KIND.name(), name, &found.payload)?.authorship().uid == uid)
+    let life = documents::life::<T>(transaction, name)?;
+    Ok(life.is_some_and(|life| uid.is_empty() || life == uid))
 }

@@ -100,7 +100,7 @@ impl Town {
             update_time_ms: 0,
             updated_by: String::new(),
         };
-        let written = self.store.set_grants(0, &record).await.unwrap();
+        let written = self.store.set_grants(None, "", &record).await.unwrap();
         assert!(matches!(written, WrittenGrants::Written(_)), "{written:?}");
     }
 
