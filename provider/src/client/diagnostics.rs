@@ -45,6 +45,17 @@ pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -
     at_fields(title(Code::Unimplemented), missing, schema)
 }
 
+/// Each thing that would be refused as things are, and may not be when it comes to it.
+pub(crate) fn worries(violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
+    let one = |it: &v1::Violation| {
+        let detail = sentences(&it.problem, &it.value, &it.remedy);
+        let path = schema.path(&it.field);
+        let warning = Diagnostic::warning("Apply May Be Refused", detail);
+        if path.is_root() { warning } else { warning.at(path) }
+    };
+    violations.iter().map(one).collect()
+}
+
 fn at_fields(summary: &str, violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
     let one = |it: &v1::Violation| at_field(summary, &it.field, sentences(&it.problem, &it.value, &it.remedy), schema);
     violations.iter().map(one).collect()

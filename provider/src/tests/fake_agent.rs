@@ -86,6 +86,10 @@ pub(crate) struct World {
     pub(crate) used_by: Vec<String>,
     /// The verdict that CheckStream answers instead of the true one.
     pub(crate) scripted_verdict: Option<v1::Verdict>,
+    /// The streams whose places CheckStream was asked about.
+    pub(crate) replaced: Vec<String>,
+    /// What CheckStream answers as warnings.
+    pub(crate) scripted_warnings: Vec<v1::Violation>,
     /// What becomes of a repaired stream, which starts for so many looks before; `None`: active at once.
     pub(crate) restarts_as: Option<(v1::StreamState, u32)>,
     /// True: a call that changes operations is answered before they are in force.

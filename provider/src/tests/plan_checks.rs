@@ -181,3 +181,32 @@ async fn privileges_that_are_missing_are_a_warning_because_the_same_plan_may_gra
         }
     }
 }
+
+#[tokio::test]
+async fn a_connection_that_is_not_there_is_a_warning_unless_the_same_plan_makes_it_first() {
+    let bench = Bench::start().await;
+    bench.agent.world().scripted_warnings = vec![v1::Violation {
+        field: "connection_config.uc_connection_name".to_owned(),
+        value: "\"kafka\"".to_owned(),
+        problem: "there is no connection of that name".to_owned(),
+        remedy: "create it first".to_owned(),
+    }];
+    let words = bench.plan(None, &plain_stream()).await.words();
+    assert!(
+        words.contains("Apply May Be Refused") && words.contains("(found \"kafka\")"),
+        "{words}"
+    );
+    bench.plan_connection(None, &connection()).await;
+    assert_eq!(bench.plan(None, &plain_stream()).await.words(), "");
+    bench.next_command().await;
+    assert!(bench.plan(None, &plain_stream()).await.words().contains("Apply May Be Refused"));
+}
+
+#[tokio::test]
+async fn another_name_is_checked_in_the_place_of_the_one_before() {
+    let bench = Bench::start().await;
+    let stored = bench.applied(&plain_stream()).await;
+    let renamed = with(plain_stream(), "/name", json!("main.payments.others"));
+    bench.plan(Some(&stored), &renamed).await;
+    assert!(bench.agent.world().replaced.contains(&"main.payments.cards".to_owned()));
+}

@@ -1,8 +1,9 @@
 //! Names that are given anew, under a real Terraform: what was granted on a replaced stream or connection, and the secrets of a
-//! replaced scope, are there again after the same apply; what somebody else made under a name is not touched.
+//! replaced scope, are there again after the same apply; what somebody else made under a name is not touched. And what a plan
+//! says of names that are not there, or that others have.
 
 use e2e::agent::Agent;
-use e2e::config::{self, CONNECTION, CONNECTION_NAME, STREAM, TABLE_NAME, with};
+use e2e::config::{self, CONNECTION, CONNECTION_NAME, STREAM, STREAM_NAME, TABLE_NAME, with};
 use e2e::kafka::kafka;
 use e2e::plan::Action;
 use e2e::terraform::Workspace;
@@ -10,7 +11,7 @@ use featurestore_proto::v1::SecurableType;
 use serde_json::{Value, json};
 use tonic::Code;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, new_topic};
 
 const SCOPE: &str = "featurestore_secret_scope.payments";
 const SECRET: &str = "featurestore_secret.password";
@@ -162,4 +163,37 @@ fn a_scope_that_is_destroyed_says_how_many_secrets_go() {
         .assert_warning(&["Destroy Deletes Secrets", "2 secrets, `by-hand`, `password`"]);
     workspace.apply(&plan).assert_success();
     assert_eq!(agent.api().list_secrets("payments").unwrap_err().code(), Code::NotFound);
+}
+
+#[test]
+fn a_plan_tells_of_a_connection_that_is_not_there_and_of_a_table_that_another_stream_has() {
+    let stage = Stage::new("not-there");
+    let lost = with(&stage.stream(), "/connection_config/uc_connection_name", "no-such");
+    stage.write(&lost);
+    let plan = stage.workspace.plan();
+    plan.assert_action(STREAM, Action::Create);
+    plan.run.assert_warning(&["Apply May Be Refused", "no-such"]);
+    // The same plan makes it first, where the stream refers to it.
+    stage.write(&stage.stream());
+    let plan = stage.workspace.plan();
+    plan.run.assert_no_warning_but(config::PLAINTEXT_WARNING);
+    stage.workspace.apply(&plan).assert_success();
+
+    let mut document = config::document(&config::connection(kafka().bootstrap()), &stage.stream());
+    let mut other = config::stream(&new_topic("not-there-other"));
+    other["name"] = json!("main.payments.others");
+    other["ingestion_config"]["ingestion_destination"]["delta_table_name"] = json!("main.payments.others_raw");
+    document["resource"]["featurestore_stream"]["other"] = other;
+    stage.workspace.write(&document);
+    stage.workspace.apply_now().assert_success();
+    let subject = &mut document["resource"]["featurestore_stream"]["subject"];
+    subject["name"] = json!("main.payments.renamed");
+    stage.workspace.write(&document);
+    stage.workspace.plan().assert_action(STREAM, Action::Replace);
+    let subject = &mut document["resource"]["featurestore_stream"]["subject"];
+    subject["ingestion_config"]["ingestion_destination"]["delta_table_name"] = json!("main.payments.others_raw");
+    stage.workspace.write(&document);
+    let refused = stage.workspace.plan();
+    refused.run.assert_error(&["`main.payments.others` writes to that table"]);
+    assert!(stage.agent.api().stream(STREAM_NAME).is_ok());
 }

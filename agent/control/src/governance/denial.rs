@@ -48,6 +48,15 @@ impl Denial {
         needed.join(", ")
     }
 
+    /// What is refused, and for want of what.
+    pub fn problem(&self) -> String {
+        let refused = format!("permission denied: `{}` may not {}", self.principal, self.doing);
+        match self.missing.as_slice() {
+            [] => format!("{refused}: only members of the group `{ADMIN_GROUP}` may"),
+            _ => format!("{refused}: that needs {}", self.needed()),
+        }
+    }
+
     /// Who can change it.
     pub fn remedy(&self) -> String {
         match self.missing.len() {
@@ -60,10 +69,10 @@ impl Denial {
 
 impl std::fmt::Display for Denial {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "permission denied: `{}` may not {}", self.principal, self.doing)?;
-        match self.missing.as_slice() {
-            [] => write!(f, ": only members of the group `{ADMIN_GROUP}` may"),
-            _ => write!(f, ": that needs {}; {}", self.needed(), self.remedy()),
+        f.write_str(&self.problem())?;
+        if self.missing.is_empty() {
+            return Ok(());
         }
+        write!(f, "; {}", self.remedy())
     }
 }

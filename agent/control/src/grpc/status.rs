@@ -33,7 +33,7 @@ pub(super) fn of(error: &ServiceError) -> Status {
         ServiceError::AlreadyExists { .. } => Status::already_exists(message),
         ServiceError::Conflict { .. } | ServiceError::AnotherLife { .. } => Status::aborted(message),
         ServiceError::PermissionDenied(denial) => {
-            let violation = Violation::new("principal", &denial.principal, message.clone(), denial.remedy());
+            let violation = Violation::new("principal", &denial.principal, denial.problem(), denial.remedy());
             detailed(Code::PermissionDenied, message, &[violation])
         }
         ServiceError::TestsAreOn => advised(Code::ResourceExhausted, message, CONNECTION_TEST_ADVICE),

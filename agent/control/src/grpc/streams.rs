@@ -3,6 +3,7 @@
 use featurestore_proto::convert::{columns_from_spec, operations_to_spec, stream_to_spec, verdict_from_spec, violation_from_spec};
 use featurestore_proto::v1;
 use prost::Message;
+use stream_spec::name::StreamName;
 use stream_spec::stream::StreamOperations;
 use tonic::{Request, Response, Status, async_trait};
 
@@ -176,12 +177,17 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
         serve(Call::CheckStream, &context, async {
             let spec = stream_to_spec(&requests::required("stream", message.stream)?);
             let operations = initial_operations(message.operations.as_ref());
+            let replaces = match message.replaces.as_str() {
+                "" => None,
+                name => Some(requests::name("replaces", name, StreamName::parse)?),
+            };
             let checked = match (spec, operations) {
                 (Ok(spec), Ok(operations)) => {
                     let request = StreamToCheck {
                         spec,
                         operations,
                         as_new: message.as_new,
+                        replaces,
                     };
                     self.0.check(&context, request).await?
                 }
@@ -196,6 +202,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
             };
             Ok(v1::CheckStreamResponse {
                 violations: checked.violations.iter().map(violation_from_spec).collect(),
+                warnings: checked.warnings.iter().map(violation_from_spec).collect(),
                 missing_capabilities: checked.missing_capabilities.iter().map(violation_from_spec).collect(),
                 verdict: checked.verdict.as_ref().map(verdict_from_spec),
                 existing: checked

@@ -1,6 +1,6 @@
 //! Plan: what the standard rules cannot know. The verdict on a new schema (the agent's, or the same function on the prior
 //! state), what a repair needs, what a replacement or a destroy costs, what this agent cannot do. Invariant: whatever apply
-//! would refuse, and the plan can know, is an error here; privileges that are missing are a warning.
+//! would refuse, and the plan can know, is an error here; what another part of the same plan may mend first is a warning.
 
 use featurestore_proto::{convert, v1};
 use stream_spec::privilege::SecurableType;
@@ -17,7 +17,7 @@ use super::model::Declaration;
 use super::verdict::{offline, tell_exclusions, tell_refusal, tell_removals};
 use super::{StreamResource, text, words};
 use crate::client::consult::{Consulted, consult, denied, unanswered};
-use crate::client::diagnostics::{missing_capabilities, violations};
+use crate::client::diagnostics::{missing_capabilities, violations, worries};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
 
@@ -25,6 +25,16 @@ const TABLE: &str = "ingestion_config.ingestion_destination.delta_table_name";
 const DIRECT: &str = "schema_config.direct_schemas";
 const EXCLUDED: &str = "excluded_columns";
 const ROWS_NOT_KNOWN: &str = "How many rows the plan touches is not known.";
+
+/// What a definition is checked as.
+enum As<'a> {
+    /// What it is: a new stream, or a change of the one that has its name.
+    Declared,
+    /// A new one in the place of the one that has its name.
+    New,
+    /// A new one in the place of the one of this other name.
+    InsteadOf(&'a str),
+}
 
 impl StreamResource {
     pub(super) async fn plan_stream(&self, request: &PlanRequest<'_>, plan: &mut Plan, context: &CallContext) {
@@ -44,6 +54,7 @@ impl StreamResource {
         match self.check_new(&declared, context).await {
             Ok(Consulted::Answer(answer)) => {
                 self.tell_problems(&declared, answer.violations, answer.missing_capabilities, plan);
+                self.tell_worries(&declared, answer.warnings, plan);
                 if !declared.is_unsure("name") {
                     tell_existing(&declared.stream.name, answer.existing, plan);
                 }
@@ -64,11 +75,11 @@ impl StreamResource {
     /// What the agent would say to a new stream. One of that name may be there: the second plan of a replacement is a create,
     /// and then only what holds for any new stream counts.
     async fn check_new(&self, declared: &Declaration, context: &CallContext) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
-        let first = match self.check(declared, false, context).await? {
+        let first = match self.check(declared, As::Declared, context).await? {
             Consulted::Answer(answer) if answer.existing.is_some() => answer,
             settled => return Ok(settled),
         };
-        Ok(match self.check(declared, true, context).await? {
+        Ok(match self.check(declared, As::New, context).await? {
             Consulted::Answer(answer) => Consulted::Answer(v1::CheckStreamResponse {
                 existing: first.existing,
                 ..answer
@@ -134,7 +145,7 @@ impl StreamResource {
             let table = self.look(text(request.prior, "name"), consequence, plan, context).await;
             return tell_exclusions(request.prior, &[], table.as_ref(), plan);
         }
-        let mut answer = match self.check(&declared, false, context).await {
+        let mut answer = match self.check(&declared, As::Declared, context).await {
             Ok(Consulted::Answer(answer)) => Some(answer),
             Ok(Consulted::Silence(error)) => {
                 let consequence = "The change was compared with the schema in Terraform's state; earlier versions of it, whose columns are \
@@ -200,6 +211,7 @@ impl StreamResource {
                 format!("The plan replaces the stream, and `on_destroy = \"retain\"` is new in it: the table `{table}` would still be deleted, by the setting in force. Apply `on_destroy = \"retain\"` alone first."),
             ).at(AttributePath::attributes("on_destroy")));
         }
+        self.plan_rename(name, plan, context).await;
         let seen = self.look(name, ROWS_NOT_KNOWN, plan, context).await;
         let holds = words::table(table, seen.as_ref());
         let (summary, detail) = if keeps {
@@ -266,19 +278,49 @@ impl StreamResource {
     async fn check(
         &self,
         declared: &Declaration,
-        as_new: bool,
+        what: As<'_>,
         context: &CallContext,
     ) -> Result<Consulted<v1::CheckStreamResponse>, AgentError> {
         let request = v1::CheckStreamRequest {
             stream: Some(declared.stream.clone()),
             operations: Some(declared.operations),
-            as_new,
+            as_new: matches!(what, As::New),
+            replaces: match what {
+                As::InsteadOf(name) => name.to_owned(),
+                As::Declared | As::New => String::new(),
+            },
         };
         consult(
             &self.session,
             |client| async move { client.check_stream(request, &context.stop).await },
         )
         .await
+    }
+
+    /// Where the stream gets another name, what is in the way of the new one: the plan's create does not know whose place it takes.
+    async fn plan_rename(&self, name: &str, plan: &mut Plan, context: &CallContext) {
+        let declared = Declaration::read(&plan.planned);
+        if declared.stream.name == name || declared.is_unsure("name") {
+            return;
+        }
+        // What else may come of asking, the create tells.
+        if let Ok(Consulted::Answer(answer)) = self.check(&declared, As::InsteadOf(name), context).await {
+            self.tell_problems(&declared, answer.violations, answer.missing_capabilities, plan);
+            tell_existing(&declared.stream.name, answer.existing, plan);
+        }
+    }
+
+    /// What would be refused as things are, except what this plan makes before the stream.
+    fn tell_worries(&self, declared: &Declaration, found: Vec<v1::Violation>, plan: &mut Plan) {
+        let begins = |it: &v1::Violation| {
+            let named = plan.planned.dig(&it.field).as_str();
+            named.is_some_and(|name| self.session.begun().has(SecurableType::Connection, name))
+        };
+        let found: Vec<v1::Violation> = found
+            .into_iter()
+            .filter(|it| !declared.is_unsure(&it.field) && !begins(it))
+            .collect();
+        plan.diagnostics.extend(worries(&found, &self.schema));
     }
 
     /// What the agent found, except where it saw a stand-in for an unknown value: that is judged again during the apply.

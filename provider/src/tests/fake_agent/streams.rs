@@ -363,6 +363,7 @@ impl StreamService for Services {
         let fault = world.arrive("CheckStream", &request)?;
         let request = request.into_inner();
         let stream = request.stream.unwrap_or_default();
+        world.replaced.push(request.replaces);
         let violations = match convert::stream_to_spec(&stream) {
             Ok(spec) => stream_spec::validate::stream(&spec),
             Err(violations) => violations,
@@ -377,6 +378,7 @@ impl StreamService for Services {
             verdict: world.scripted_verdict.clone().or(verdict),
             existing: existing.map(|kept| kept.record.clone()),
             columns: Vec::new(),
+            warnings: world.scripted_warnings.clone(),
         };
         answer(fault, response)
     }

@@ -1,6 +1,7 @@
 //! Check: what create or update would do with a definition, without doing it.
 
-use stream_spec::stream::{SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
+use stream_spec::name::StreamName;
+use stream_spec::stream::{ConnectionConfig, SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
 use stream_spec::types::Field;
 use stream_spec::verdict::Verdict;
 use stream_spec::violation::Violation;
@@ -20,6 +21,8 @@ pub struct StreamToCheck {
     pub operations: StreamOperations,
     /// As a new stream, even if the name exists.
     pub as_new: bool,
+    /// The stream of another name whose place it takes, which counts as gone.
+    pub replaces: Option<StreamName>,
 }
 
 /// What would come of a definition.
@@ -27,6 +30,8 @@ pub struct StreamToCheck {
 pub struct CheckedStream {
     /// What is wrong with it.
     pub violations: Vec<Violation>,
+    /// What a create would refuse as things are, and may not when it comes.
+    pub warnings: Vec<Violation>,
     /// What this agent cannot do yet.
     pub missing_capabilities: Vec<Violation>,
     /// Where it only differs in what can be updated.
@@ -66,8 +71,12 @@ impl StreamService {
         let existing = services.store.stream_by_name(&spec.name).await?;
         // What stands where a table is to go is told to who may put one there, as a create would tell it.
         if is_sound && (request.as_new || self.may_create(context, spec).await?) {
-            let in_the_way = self.what_is_in_the_way(context, spec, existing.as_ref()).await?;
-            answer.violations.extend(in_the_way);
+            let replaced = self.replaced(context, request.replaces.as_ref()).await?;
+            let leaves = existing.as_ref().or(replaced.as_ref());
+            self.what_is_in_the_way(context, spec, leaves, &mut answer).await?;
+            if request.as_new || existing.is_none() {
+                answer.warnings.extend(self.missing_connections(spec).await?);
+            }
         }
         if let (Some(existing), false) = (existing, request.as_new) {
             if self.may_read(context, &existing).await? {
@@ -103,29 +112,68 @@ impl StreamService {
         }
     }
 
-    /// What a create would find where its table is to go. The stream of that name, if there is one, goes first, and its table
-    /// with it.
+    /// The stream whose place is taken, as far as the caller may read it: whose table a name's is, nobody else learns.
+    async fn replaced(&self, context: &RequestContext, name: Option<&StreamName>) -> Result<Option<StreamRecord>, ServiceError> {
+        let Some(name) = name else { return Ok(None) };
+        let Some(record) = self.services.store.stream_by_name(name).await? else {
+            return Ok(None);
+        };
+        Ok(self.may_read(context, &record).await?.then_some(record))
+    }
+
+    /// Connections that are named and not there. They may be made before the stream is: no plan's check can tell.
+    async fn missing_connections(&self, spec: &StreamSpec) -> Result<Vec<Violation>, ServiceError> {
+        let own = match &spec.connection {
+            ConnectionConfig::UcConnectionName(name) => Some(("connection_config.uc_connection_name", name)),
+            ConnectionConfig::DirectMtls(_) => None,
+        };
+        let of_registry = match &spec.schemas {
+            SchemaConfig::Registry(registry) => registry.uc_connection.as_ref(),
+            SchemaConfig::Direct(_) => None,
+        };
+        let of_registry = of_registry.map(|name| ("schema_config.schema_registry_config.uc_connection", name));
+        let mut missing = Vec::new();
+        for (field, name) in own.into_iter().chain(of_registry) {
+            if self.services.store.connection(name).await?.is_none() {
+                let problem = "there is no connection of that name";
+                let remedy = "create it first; where the same plan does, refer to its resource, so that it comes first";
+                missing.push(Violation::new(field, name.as_str(), problem, remedy));
+            }
+        }
+        Ok(missing)
+    }
+
+    /// What a create would find where its table is to go. The stream that leaves, of that name or the one that is replaced, goes
+    /// first, and its table with it.
     async fn what_is_in_the_way(
         &self,
         context: &RequestContext,
         spec: &StreamSpec,
-        existing: Option<&StreamRecord>,
-    ) -> Result<Option<Violation>, ServiceError> {
+        leaves: Option<&StreamRecord>,
+        answer: &mut CheckedStream,
+    ) -> Result<(), ServiceError> {
         let (store, table) = (&self.services.store, &spec.ingestion.destination);
-        if existing.is_some_and(|existing| existing.declared.spec.ingestion.destination == *table) {
-            return Ok(None);
+        if leaves.is_some_and(|leaves| leaves.declared.spec.ingestion.destination == *table) {
+            return Ok(());
         }
         let Some(owner) = store.stream_of_table(table).await? else {
             // One that nobody writes stays.
-            return Ok((!self.is_free(table, "").await?).then(|| self.table_exists(table)));
+            if !self.is_free(table, "").await? {
+                answer.violations.push(self.table_exists(table));
+            }
+            return Ok(());
         };
         let record = store.stream_by_name(&owner).await?;
-        let owner_leaves = record.is_none_or(|record| record.declared.presence != Presence::Present);
-        // It may go with its stream before this one comes. Where something is destroyed for this one, that is no bet to make.
-        if existing.is_none() || owner_leaves {
-            return Ok(None);
+        if record.is_none_or(|record| record.declared.presence != Presence::Present) {
+            return Ok(());
         }
-        self.table_taken(context, table, &owner).await.map(Some)
+        let taken = self.table_taken(context, table, &owner).await?;
+        // It may go with its stream before this one comes. Where something is destroyed for this one, that is no bet to make.
+        match leaves {
+            Some(_) => answer.violations.push(taken),
+            None => answer.warnings.push(taken),
+        }
+        Ok(())
     }
 
     fn check_against_the_existing(

@@ -215,10 +215,15 @@ impl Agent {
     }
 
     async fn check(&mut self, stream: v1::Stream, as_new: bool) -> v1::CheckStreamResponse {
+        self.check_in_place_of("", stream, as_new).await
+    }
+
+    async fn check_in_place_of(&mut self, replaces: &str, stream: v1::Stream, as_new: bool) -> v1::CheckStreamResponse {
         let request = v1::CheckStreamRequest {
             stream: Some(stream),
             operations: None,
             as_new,
+            replaces: replaces.into(),
         };
         self.streams.check_stream(request).await.unwrap().into_inner()
     }

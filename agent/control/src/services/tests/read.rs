@@ -1,5 +1,8 @@
 //! Check, list, and the agent itself.
 
+use stream_spec::name::ConnectionName;
+use stream_spec::stream::ConnectionConfig;
+
 use super::*;
 
 #[tokio::test]
@@ -94,6 +97,45 @@ async fn a_check_sees_what_is_in_the_way_of_a_replacements_table() {
             assert!(violations.iter().all(|it| it.problem.contains(said)), "{violations:?}");
         }
     }
+    let may_go = agent.check(onto("main.pay.new", "main.pay.refunds_raw"), false).await;
+    assert!(may_go.warnings[0].problem.contains("`main.pay.refunds` writes"), "{may_go:?}");
+    // Another name for a stream that goes with its table.
+    for (table, said) in [
+        ("main.pay.orders_raw", ""),
+        ("main.pay.free", ""),
+        ("main.pay.refunds_raw", "`main.pay.refunds` writes"),
+    ] {
+        let answer = agent.check_in_place_of(NAME, onto("main.pay.new", table), false).await;
+        let violations = &answer.violations;
+        assert_eq!(violations.is_empty(), said.is_empty(), "{table}: {violations:?}");
+        assert!(violations.iter().all(|it| it.problem.contains(said)), "{violations:?}");
+        assert!(answer.warnings.is_empty(), "{:?}", answer.warnings);
+    }
+}
+
+#[tokio::test]
+async fn a_check_warns_of_a_connection_that_is_not_there() {
+    let mut agent = Agent::start().await;
+    let known = agent.check(stream_from_spec(&stream(NAME)), false).await;
+    assert!(known.warnings.is_empty(), "{known:?}");
+    let mut lost = stream(NAME);
+    lost.connection = ConnectionConfig::UcConnectionName(ConnectionName::parse("no-such").unwrap());
+    for as_new in [false, true] {
+        let answer = agent.check(stream_from_spec(&lost), as_new).await;
+        let warned: Vec<_> = answer.warnings.iter().map(|it| (it.field.as_str(), it.value.as_str())).collect();
+        assert_eq!(warned, [("connection_config.uc_connection_name", "\"no-such\"")]);
+        assert!(answer.violations.is_empty(), "the same plan may make it: {answer:?}");
+    }
+    // One that is there loses its connection by force only, and its conditions say so.
+    agent.create("r1").await.unwrap();
+    let delete = v1::DeleteConnectionRequest {
+        name: "kafka".into(),
+        force: true,
+        ..Default::default()
+    };
+    agent.connections.delete_connection(delete).await.unwrap();
+    let there = agent.check(stream_from_spec(&stream(NAME)), false).await;
+    assert!(there.warnings.is_empty(), "{there:?}");
 }
 
 #[tokio::test]

@@ -21,8 +21,7 @@ async fn a_check_tells_of_tables_only_to_who_may_create_them() {
         spec.ingestion.destination = table.clone();
         let request = v1::CheckStreamRequest {
             stream: Some(stream_from_spec(&spec)),
-            operations: None,
-            as_new: false,
+            ..Default::default()
         };
         town.streams("ann")
             .check_stream(request)
@@ -36,4 +35,13 @@ async fn a_check_tells_of_tables_only_to_who_may_create_them() {
     // It still may change its stream, which is its own.
     town.grant(SecurableType::Schema, "main.pay", &[]).await;
     assert_eq!(check().await, 0);
+}
+
+#[tokio::test]
+async fn a_refusal_says_its_remedy_once() {
+    let town = Town::start().await;
+    let refused = town.create("eve", NAME).await.unwrap_err();
+    let violation = detail_of(&refused).unwrap().violations[0].clone();
+    assert_eq!(refused.message(), format!("{}; {}", violation.problem, violation.remedy));
+    assert!(!violation.problem.contains(&violation.remedy), "{violation:?}");
 }
