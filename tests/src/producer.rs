@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::message::{DeliveryResult, Message};
+use rdkafka::message::{DeliveryResult, Header, Message, OwnedHeaders};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 
 use crate::kafka::{client_config, kafka};
@@ -40,6 +40,8 @@ pub struct Outgoing {
     pub value: Option<Vec<u8>>,
     /// The broker's clock when absent.
     pub timestamp_ms: Option<i64>,
+    /// Names and values, in order; a value may be null.
+    pub headers: Vec<(String, Option<Vec<u8>>)>,
 }
 
 impl Outgoing {
@@ -148,6 +150,15 @@ impl RecordingProducer {
         message.key = record.key.as_deref();
         message.payload = record.value.as_deref();
         message.timestamp = record.timestamp_ms;
+        if !record.headers.is_empty() {
+            let headers = record.headers.iter().fold(OwnedHeaders::new(), |headers, (key, value)| {
+                headers.insert(Header {
+                    key,
+                    value: value.as_ref(),
+                })
+            });
+            message.headers = Some(headers);
+        }
         loop {
             match self.producer.send(message) {
                 Ok(()) => break,

@@ -121,6 +121,21 @@ pub const CONDITION_SENTENCES_MAX: usize = 5;
 /// Longest wait for an answer about topics, once a broker is known to answer.
 pub const DESCRIPTION_WAIT: Duration = Duration::from_secs(5);
 
+/// Longest wait for the names of all topics of a cluster, once a broker is known to answer: a hundred thousand take a second or two.
+pub const LISTING_WAIT: Duration = Duration::from_secs(5);
+
+/// Topics of all streams of a client that one question about topics takes along, so that others need not ask: beyond that a stream
+/// asks for its own alone, because an answer about everybody's topics would cost more than the questions that it saves.
+pub const DESCRIBED_TOGETHER_MAX: usize = 1_000;
+
+/// The part of the discovery interval for which one stream's answer about topics is good enough for the others' looks around: each
+/// looks that much earlier, and a client answers at most so many times per interval for all of them.
+pub const SHARED_ANSWER_PART: u32 = 8;
+
+/// Steps that matching the topics that are new in a list may take with one pattern, together: about a second at most. The longest
+/// list with a sensible pattern needs a tenth of it.
+pub const PATTERN_LISTING_WORK: u64 = 50_000_000;
+
 /// Longest wait for all servers of an address to take a connection, when a connection is tried.
 pub const ADDRESS_WAIT: Duration = Duration::from_secs(5);
 

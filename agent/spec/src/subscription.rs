@@ -1,6 +1,6 @@
 //! Which topics and partitions a Kafka stream reads (product part K1), and where it starts (K3).
 //!
-//! Texts are parsed to what they mean, so that two texts of one meaning are equal. Java patterns are not parsed here.
+//! Texts are parsed to what they mean, so that two texts of one meaning are equal; patterns are equal when their texts are.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +8,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::limits::TOPIC_NAME_BYTES_MAX;
+use crate::regex::JavaPattern;
 use crate::stream::SubscriptionMode;
 
 /// Why a subscription text cannot be used.
@@ -41,6 +42,57 @@ pub enum StartingOffset {
     Latest,
     /// At that offset.
     At(i64),
+}
+
+/// Topics that Kafka keeps for itself, whatever else a cluster marks as its own: a pattern never means them.
+pub const INTERNAL_TOPICS: [&str; 2] = ["__consumer_offsets", "__transaction_state"];
+
+/// What a stream reads, before a cluster is asked what there is of it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Read {
+    /// Topics by name, with all their partitions.
+    Topics(BTreeSet<String>),
+    /// Every topic whose whole name matches, with all their partitions.
+    Matching(JavaPattern),
+    /// Some partitions of some topics, and no others.
+    Partitions(BTreeMap<String, BTreeSet<i32>>),
+}
+
+impl Read {
+    /// What a subscription means, or its attribute and what is wrong with it.
+    pub fn of(mode: &SubscriptionMode) -> Result<Self, (&'static str, SubscriptionError)> {
+        match mode {
+            SubscriptionMode::Subscribe(text) => topics(text).map(Self::Topics).map_err(|error| ("subscribe", error)),
+            SubscriptionMode::SubscribePattern(text) => pattern(text).map(Self::Matching).map_err(|error| ("subscribe_pattern", error)),
+            SubscriptionMode::Assign(text) => assigned(text).map(Self::Partitions).map_err(|error| ("assign", error)),
+        }
+    }
+
+    /// Whether a topic of this name can be one of them. Where that takes too much work to tell, it can.
+    pub fn may_have(&self, topic: &str) -> bool {
+        match self {
+            Self::Topics(topics) => topics.contains(topic),
+            Self::Matching(pattern) => !INTERNAL_TOPICS.contains(&topic) && pattern.matches_whole(topic).unwrap_or(true),
+            Self::Partitions(partitions) => partitions.contains_key(topic),
+        }
+    }
+}
+
+/// The pattern of a `subscribe_pattern` text: a Java regular expression over the whole topic name.
+pub fn pattern(text: &str) -> Result<JavaPattern, SubscriptionError> {
+    if text.is_empty() {
+        return Err(SubscriptionError {
+            problem: "the pattern is empty".into(),
+            remedy: "write a Java regular expression over the whole topic name, as in `orders-.*`".into(),
+        });
+    }
+    JavaPattern::parse(text).map_err(|problem| SubscriptionError {
+        problem: format!(
+            "the pattern has {} at character {}, found `{}`",
+            problem.construct, problem.place, problem.found
+        ),
+        remedy: problem.remedy,
+    })
 }
 
 /// The topics of a `subscribe` text: comma-separated, white space around names tolerated, order without meaning.

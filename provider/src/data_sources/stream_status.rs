@@ -210,7 +210,8 @@ fn partitions() -> AttributeType {
                         "cause",
                         text(
                             "`expired`: the records were deleted before they were read. `truncated`: the log was cut before the position. \
-                             `recreated`: the topic was deleted and created again.",
+                             `recreated`: the topic was deleted and created again. `deleted`: a topic of a pattern was deleted, and what it \
+                             had last may not have been read.",
                         ),
                     ),
                     ("from", number("The offset that was to be read next.")),

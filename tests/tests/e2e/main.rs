@@ -47,6 +47,8 @@ mod secure;
 mod sources;
 mod sources_brokers;
 mod stage;
+mod subscription;
+mod subscription_options;
 mod topics;
 mod topics_scene;
 mod unreachable;

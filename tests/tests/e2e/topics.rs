@@ -74,7 +74,7 @@ fn records_past_their_retention_are_named_and_what_came_after_is_read() {
     scene.assert_losses(&scene.topic, &[lost(0), lost(1), lost(2), lost(3)]);
 }
 
-fn await_deletion(kafka: &Kafka, topic: &str) {
+pub(crate) fn await_deletion(kafka: &Kafka, topic: &str) {
     let consumer = kafka.consumer();
     wait_until("the topic is gone", STREAM_SETTLES, || {
         let metadata = consumer.fetch_metadata(None, STREAM_SETTLES).map_err(|error| error.to_string())?;

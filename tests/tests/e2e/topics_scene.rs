@@ -14,6 +14,8 @@ use e2e::tables::{READERS, rows};
 use e2e::terraform::Workspace;
 use e2e::wait::wait_until;
 use featurestore_proto::v1::{ConditionStatus, StreamStatus};
+use rdkafka::consumer::{CommitMode, Consumer};
+use rdkafka::{Offset, TopicPartitionList};
 use serde_json::{Value, json};
 
 use crate::rows::await_count;
@@ -96,6 +98,38 @@ impl Scene {
         RecordingProducer::to(self.kafka().bootstrap(), &[]).send_all(topic, &orders)
     }
 
+    /// The same over the first partitions of a topic.
+    pub(crate) fn produce_to_some(&self, topic: &str, first: i64, count: i64, partitions: i32) -> Vec<Acknowledged> {
+        let outgoing = |number: i64| Outgoing {
+            partition: Some(i32::try_from(number).unwrap() % partitions),
+            ..order(number)
+        };
+        let orders: Vec<Outgoing> = (first..first + count).map(outgoing).collect();
+        RecordingProducer::to(self.kafka().bootstrap(), &[]).send_all(topic, &orders)
+    }
+
+    /// Has somebody's consumer group commit an offset, which makes a record in the cluster's own topic.
+    pub(crate) fn commit_to_a_group(&self) {
+        let consumer = self.kafka().consumer();
+        let mut offsets = TopicPartitionList::new();
+        offsets.add_partition_offset(&self.topic, 0, Offset::Offset(1)).unwrap();
+        wait_until("a group commits an offset", STREAM_SETTLES, || {
+            consumer.commit(&offsets, CommitMode::Sync).map_err(|error| error.to_string())
+        });
+    }
+
+    /// Waits until the agent's log has these words.
+    pub(crate) fn await_log(&self, words: &str) {
+        wait_until(&format!("the log says `{words}`"), STREAM_SETTLES, || {
+            if self.agent.log().contains(words) {
+                Ok(())
+            } else {
+                Err("it does not")
+            }
+            .map_err(str::to_owned)
+        });
+    }
+
     /// The agent ends and starts again, without having been asked to.
     pub(crate) fn restart_agent(&mut self) {
         self.agent.kill();
@@ -141,7 +175,21 @@ impl Scene {
         });
     }
 
-    fn status(&self) -> Result<StreamStatus, String> {
+    /// Waits until nothing is amiss.
+    #[track_caller]
+    pub(crate) fn await_no_condition(&self) -> StreamStatus {
+        wait_until("no condition is false", STREAM_SETTLES, || {
+            let status = self.status()?;
+            let is_false = |condition: &featurestore_proto::v1::Condition| condition.status() == ConditionStatus::False;
+            if status.conditions.iter().any(is_false) {
+                Err(format!("{:?}", status.conditions))
+            } else {
+                Ok(status)
+            }
+        })
+    }
+
+    pub(crate) fn status(&self) -> Result<StreamStatus, String> {
         let record = self.agent.api().stream(STREAM_NAME).map_err(|status| status.to_string())?;
         Ok(record.status.unwrap_or_default())
     }

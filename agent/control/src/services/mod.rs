@@ -46,6 +46,8 @@ pub use page::{Page, PageRequest};
 /// What this agent can do. A capability is here when every part of it works, not before.
 pub const CAPABILITIES: &[Capability] = &[
     Capability::KafkaSubscribe,
+    Capability::KafkaSubscribePattern,
+    Capability::KafkaAssign,
     Capability::KafkaStartingOffsets,
     Capability::KafkaMaxOffsetsPerTrigger,
     Capability::KafkaClientOptions,

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rdkafka::consumer::Consumer;
-use rdkafka::error::RDKafkaErrorCode;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{Offset, TopicPartitionList};
+use stream_spec::subscription::INTERNAL_TOPICS;
 use tokio::sync::watch;
 
 use super::consumer::OpenConsumer;
@@ -198,8 +199,13 @@ impl ClusterClient {
             Some(Err((asked_at, error))) if *asked_at >= not_before => return Err(self.unreachable(&error.to_string())),
             _ => {}
         }
-        let mut wanted: BTreeSet<String> = self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        wanted.extend(topics.iter().cloned());
+        let mut wanted = topics.clone();
+        {
+            let claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+            if claimed.len() <= limits::DESCRIBED_TOGETHER_MAX {
+                wanted.extend(claimed.iter().cloned());
+            }
+        }
         let wanted: Vec<String> = wanted.into_iter().collect();
         let asked_at = Instant::now();
         let answer = match self.await_broker(&wanted).await? {
@@ -222,6 +228,27 @@ impl ClusterClient {
                 *last = Some(Err((asked_at, error)));
                 Err(refusal)
             }
+        }
+    }
+
+    /// The names of all topics that the cluster shows to this client.
+    pub(crate) async fn list_topics(&self) -> Result<BTreeSet<String>, PipelineError> {
+        // A new client that cannot connect says so early; one that is known to has the id.
+        self.cluster_id().await?;
+        if let Err(error) = self.await_broker(&INTERNAL_TOPICS.map(str::to_owned)).await? {
+            return Err(self.unreachable(&error.to_string()));
+        }
+        let consumer = self.consumer.clone();
+        let listed = blocking(move || {
+            let metadata = consumer.consumer().fetch_metadata(None, limits::LISTING_WAIT)?;
+            Ok::<BTreeSet<String>, KafkaError>(metadata.topics().iter().map(|topic| topic.name().to_owned()).collect())
+        });
+        match listed.await? {
+            Ok(names) => {
+                self.consumer.note_answer();
+                Ok(names)
+            }
+            Err(error) => Err(self.unreachable(&error.to_string())),
         }
     }
 

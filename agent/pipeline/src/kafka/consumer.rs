@@ -161,6 +161,10 @@ fn refused(error: KafkaError) -> PipelineError {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use stream_spec::limits::{PARTITION_FETCH_BYTES, REQUEST_TIMEOUT_MILLIS};
+
     use super::*;
 
     #[test]
@@ -190,5 +194,30 @@ mod tests {
         }
         let told = reader.borrow().as_ref().map(|trouble| trouble.text.clone());
         assert_eq!(told.as_deref(), Some("b:1/7: Disconnected"));
+    }
+    #[test]
+    fn a_stream_s_options_reach_the_client_from_one_end_of_their_ranges_to_the_other() {
+        let properties = ClientProperties {
+            bootstrap_servers: "127.0.0.1:1".to_owned(),
+            properties: Default::default(),
+            identity: "none".to_owned(),
+        };
+        let (timeouts, bytes) = (REQUEST_TIMEOUT_MILLIS, PARTITION_FETCH_BYTES);
+        for (millis, bytes) in [(*timeouts.start(), *bytes.start()), (*timeouts.end(), *bytes.end())] {
+            let options = ClientOptions {
+                request_timeout: Some(Duration::from_millis(millis.unsigned_abs())),
+                partition_fetch_bytes: usize::try_from(bytes).ok(),
+            };
+            let configuration = configuration(&properties, &options);
+            assert_eq!(configuration.get("socket.timeout.ms"), Some(millis.to_string().as_str()));
+            assert_eq!(configuration.get("fetch.message.max.bytes"), Some(bytes.to_string().as_str()));
+            assert!(OpenConsumer::open(&properties, &options).is_ok(), "{options:?}");
+        }
+        let configuration = configuration(&properties, &ClientOptions::default());
+        assert_eq!(configuration.get("socket.timeout.ms"), None);
+        assert_eq!(
+            configuration.get("fetch.message.max.bytes"),
+            Some(limits::PARTITION_FETCH_BYTES.to_string().as_str())
+        );
     }
 }

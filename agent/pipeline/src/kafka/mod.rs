@@ -1,15 +1,18 @@
 //! The only room that knows Kafka brokers.
 //!
-//! `pool` shares `client`s, and `trouble` says what keeps one from its cluster; `attempt` tries a connection; `topics` asks a cluster what there is; `plan`, `loss` and `refusals` decide, without I/O, where partitions go
+//! `pool` shares `client`s, and `trouble` says what keeps one from its cluster; `attempt` tries a connection; `subscription` says what a stream reads, `lookout` finds it with the help of the shared `topic_list`, and `topics` asks a cluster about it; `start` says where a new stream begins; `plan`, `loss`, `deleted` and `refusals` decide, without I/O, where partitions go
 //! on; `source` hands over batches of records with the positions that they advance to. `ffi` alone calls librdkafka directly.
 //! Invariant: a client reads what it is told to read, from where it is told; it has no group, commits nothing, and seeks to no other place.
 
 pub(crate) mod attempt;
 pub(crate) mod batch;
 pub(crate) mod client;
+pub(crate) mod complaints;
 pub(crate) mod consumer;
+pub(crate) mod deleted;
 pub mod demo;
 mod ffi;
+pub(crate) mod lookout;
 pub(crate) mod loss;
 pub(crate) mod open;
 pub(crate) mod options;
@@ -18,6 +21,9 @@ pub(crate) mod pool;
 pub(crate) mod problems;
 pub(crate) mod refusals;
 pub(crate) mod source;
+pub(crate) mod start;
+pub(crate) mod subscription;
+pub(crate) mod topic_list;
 pub(crate) mod topics;
 pub(crate) mod trouble;
 

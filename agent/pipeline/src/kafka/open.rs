@@ -4,28 +4,37 @@
 //! out first; reading starts only with [`Opening::attach`].
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use stream_spec::stream::{KafkaSource as KafkaSourceSpec, OnDataLoss};
 
 use super::client::{AvailableRange, ClusterClient};
+use super::complaints;
+use super::deleted::{self, Unread};
+use super::lookout::{Lookout, list_not_before};
 use super::loss::{self, LossDecision, Refusal};
-use super::options::KafkaOptions;
+use super::options::{ClientOptions, KafkaOptions};
 use super::plan::{self, AttachPlan, RecreatedTopic};
 use super::pool::{ClientLease, ClientPool};
 use super::refusals::Refusals;
 use super::source::{BatchBounds, KafkaSource};
+use super::subscription::Subscription;
 use super::topics::{self, TopicState};
 use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
 use crate::position::{PartitionId, Position, Positions};
-use crate::status::{PipelineCondition, condition};
+use crate::status::PipelineCondition;
 use crate::table::{Loss, SourceIdentity, TableState};
 
 /// What a stream is opened with.
 pub(crate) struct OpenRequest<'a> {
     pub(crate) source: &'a KafkaSourceSpec,
+    pub(crate) subscription: &'a Arc<Subscription>,
+    pub(crate) discovery_interval: Duration,
+    /// Ends of partitions as they were seen last.
+    pub(crate) last_ends: &'a BTreeMap<PartitionId, i64>,
     pub(crate) on_data_loss: OnDataLoss,
     pub(crate) table: &'a TableState,
     /// Partitions whose recorded position the broker refused.
@@ -48,6 +57,8 @@ pub(crate) struct Opening {
     lease: ClientLease,
     options: KafkaOptions,
     batch_bytes_max: usize,
+    /// How other topics are heard of.
+    lookout: Lookout,
     /// Topics as they were found.
     pub(crate) topics: BTreeMap<String, TopicState>,
     /// To be committed first; `None` when the table has it.
@@ -72,11 +83,11 @@ impl Opening {
         request: OpenRequest<'_>,
     ) -> Result<Self, PipelineError> {
         let options = KafkaOptions::parse(request.source)?;
-        let subscribed = topics::subscribed(request.source)?;
-        let lease = clients.lease(properties, &options.client, subscribed.clone()).await?;
+        let (lookout, lease) = choose(clients, properties, &options.client, &request).await?;
         let client = lease.client().clone();
         check_cluster(&client, request.table).await?;
-        let found = topics::look_up(&client, &subscribed, Instant::now()).await?;
+        let found = topics::look_up(&client, lookout.names(), Instant::now()).await?;
+        let found = request.subscription.narrow(found);
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
         plan.without_id.iter().for_each(|topic| topics::note_no_id(topic));
         let wanted = partitions_of(&plan);
@@ -92,6 +103,7 @@ impl Opening {
             lease,
             options,
             batch_bytes_max: request.batch_bytes_max,
+            lookout,
             topics: found,
             record: None,
             attach: Positions::new(),
@@ -105,13 +117,11 @@ impl Opening {
             ..SourceRecord::default()
         };
         record.identity.topic_ids.extend(plan.new_topic_ids);
+        // One that is here again as it was goes on; another one of its name is decided about below.
+        let is_here = |topic: &String| plan.resume.keys().chain(&plan.appeared).any(|partition| partition.topic == *topic);
+        record.identity.departed.retain(|topic| !is_here(topic));
         opening.resume(plan.resume, &ranges, &request, &mut record);
-        for partition in plan.appeared {
-            match ranges.get(&partition) {
-                Some(range) => drop(record.positions.insert(partition, Position::new(range.earliest, 0))),
-                None => drop(opening.undecided.insert(partition)),
-            }
-        }
+        opening.begin(plan.appeared, &ranges, &mut record);
         for recreated in &plan.recreated {
             opening.restart(recreated, &ranges, &request, &mut record);
         }
@@ -122,11 +132,41 @@ impl Opening {
                 .filter(|(partition, _)| exists(&opening.topics, partition))
                 .map(|(id, at)| (id.clone(), *at)),
         );
+        if request.subscription.pattern().is_some() {
+            plan.missing.iter().for_each(|topic| opening.depart(topic, &request, &mut record));
+        }
         if !record.positions.is_empty() || record.identity != request.table.source {
             opening.record = Some(record);
         }
-        opening.conditions = conditions(&client, &plan.missing, &plan.refused, &opening.held);
+        opening.conditions = complaints::conditions(&client, &opening.lookout, &opening.topics, &opening.held);
         Ok(opening)
+    }
+
+    /// Lets go of a topic of a pattern that is not there any more, unless records of it are waited for.
+    fn depart(&mut self, topic: &str, request: &OpenRequest<'_>, record: &mut SourceRecord) {
+        let unread = deleted::unread(topic, &request.table.positions, request.last_ends);
+        self.ends.extend(
+            request
+                .last_ends
+                .iter()
+                .filter(|(partition, _)| partition.topic == topic)
+                .map(|(id, end)| (id.clone(), *end)),
+        );
+        if !unread.is_empty() && request.on_data_loss == OnDataLoss::Fail {
+            self.held
+                .extend(unread.iter().map(|unread| (unread.partition.clone(), unread.message())));
+            return;
+        }
+        // One that was listed and never read leaves no trace.
+        if awaited(request.table).contains(topic) {
+            tracing::info!(
+                topic,
+                unread = unread.len(),
+                "a topic of a pattern was deleted, and is waited for no longer"
+            );
+            record.losses.extend(unread.iter().map(Unread::loss));
+            record.identity.departed.insert(topic.to_owned());
+        }
     }
 
     /// Goes on at recorded positions, as far as the records at them are there.
@@ -179,6 +219,16 @@ impl Opening {
         }
     }
 
+    /// Begins with new partitions at their first record.
+    fn begin(&mut self, appeared: BTreeSet<PartitionId>, ranges: &BTreeMap<PartitionId, AvailableRange>, record: &mut SourceRecord) {
+        for partition in appeared {
+            match ranges.get(&partition) {
+                Some(range) => drop(record.positions.insert(partition, Position::new(range.earliest, 0))),
+                None => drop(self.undecided.insert(partition)),
+            }
+        }
+    }
+
     /// Reads a re-created topic anew, or holds it.
     fn restart(
         &mut self,
@@ -188,35 +238,69 @@ impl Opening {
         record: &mut SourceRecord,
     ) {
         let recorded = &request.table.positions;
-        match plan::restart(recreated, recorded, ranges, request.on_data_loss) {
+        // Nothing of the one that departed is waited for, so nothing is lost, and the new one begins where it begins.
+        let has_departed = request.table.source.departed.contains(&recreated.topic);
+        let policy = if has_departed { OnDataLoss::Earliest } else { request.on_data_loss };
+        match plan::restart(recreated, recorded, ranges, policy) {
             Some((positions, losses)) => {
+                let losses = if has_departed { Vec::new() } else { losses };
                 let (topic, recorded_id, id) = (&recreated.topic, &recreated.recorded_id, &recreated.id);
                 tracing::warn!(topic, recorded_id, id, "a topic was created again and is read anew");
                 record.identity.topic_ids.insert(topic.clone(), id.clone());
+                record.identity.departed.remove(topic);
                 record.positions.extend(positions);
                 record.losses.extend(losses);
             }
             None => {
+                // With all of its ranges the topic is held by the policy, which only another definition changes.
+                let untold = recreated.partitions().filter(|partition| !ranges.contains_key(partition));
+                self.undecided.extend(untold);
+                if has_departed {
+                    return;
+                }
                 let message = plan::recreated_message(recreated, recorded, ranges);
                 let partitions = recorded.keys().filter(|partition| partition.topic == recreated.topic);
                 // The new topic's ends say nothing about positions in the old one.
                 self.ends.retain(|partition, _| partition.topic != recreated.topic);
                 self.held.extend(partitions.map(|partition| (partition.clone(), message.clone())));
-                // With all of its ranges the topic is held by the policy, which only another definition changes.
-                let untold = recreated.partitions().filter(|partition| !ranges.contains_key(partition));
-                self.undecided.extend(untold);
             }
         }
     }
 
-    /// Starts reading.
-    pub(crate) async fn attach(self) -> Result<KafkaSource, PipelineError> {
+    /// True when something that is missing may come soon.
+    pub(crate) fn waits_for_source(&self) -> bool {
+        let is_there = |state: &TopicState| matches!(state, TopicState::Found(_));
+        !self.conditions.is_empty() || !self.undecided.is_empty() || !self.topics.values().all(is_there)
+    }
+
+    /// Starts reading. Topics that come are heard of by the lookout.
+    pub(crate) async fn attach(self) -> Result<(KafkaSource, Lookout), PipelineError> {
         let bounds = BatchBounds {
             bytes_max: self.batch_bytes_max,
             records_max: self.options.batch_records_max.unwrap_or(usize::MAX),
         };
-        KafkaSource::attach(self.lease, &self.attach, bounds, self.options.include_headers).await
+        let source = KafkaSource::attach(self.lease, &self.attach, bounds, self.options.include_headers).await?;
+        Ok((source, self.lookout))
     }
+}
+
+/// Chooses the topics, and takes a client through which nobody else reads them.
+async fn choose(
+    clients: &ClientPool,
+    properties: &ClientProperties,
+    options: &ClientOptions,
+    request: &OpenRequest<'_>,
+) -> Result<(Lookout, ClientLease), PipelineError> {
+    let lookout = Lookout::choose(
+        request.subscription.clone(),
+        clients,
+        (properties, options),
+        awaited(request.table),
+        list_not_before(request.discovery_interval),
+    );
+    let lookout = lookout.await?;
+    let lease = clients.lease(properties, options, lookout.names().clone()).await?;
+    Ok((lookout, lease))
 }
 
 /// Refuses another cluster than the one that the positions belong to.
@@ -253,20 +337,12 @@ fn partitions_of(plan: &AttachPlan) -> Vec<PartitionId> {
         .collect()
 }
 
-fn conditions(
-    client: &ClusterClient,
-    missing: &[String],
-    refused: &BTreeMap<String, String>,
-    held: &BTreeMap<PartitionId, String>,
-) -> Vec<PipelineCondition> {
-    let mut conditions = Vec::new();
-    let absent = missing.iter().map(|topic| topics::missing_message(client, topic));
-    let unavailable = refused.iter().map(|(topic, why)| topics::refused_message(client, topic, why));
-    let reason = if missing.is_empty() { "TopicRefused" } else { "TopicMissing" };
-    conditions.extend(condition(condition::TOPICS_EXIST, reason, absent.chain(unavailable)));
-    let messages: BTreeSet<&String> = held.values().collect();
-    conditions.extend(condition(condition::DATA_AVAILABLE, "DataLoss", messages.into_iter().cloned()));
-    conditions
+/// Topics of which something is waited for, whether they are there or not.
+fn awaited(table: &TableState) -> BTreeSet<String> {
+    let recorded = table.positions.keys().map(|partition| &partition.topic);
+    let mut awaited: BTreeSet<String> = recorded.chain(table.source.topic_ids.keys()).cloned().collect();
+    awaited.retain(|topic| !table.source.departed.contains(topic));
+    awaited
 }
 
 /// True when the ends that were told allow to decide about a partition that could not be decided about at opening.
@@ -313,6 +389,8 @@ mod tests {
             TopicState::Found(FoundTopic {
                 id: Some(id.to_owned()),
                 partitions: partitions.to_vec(),
+                absent: Vec::new(),
+                is_internal: false,
             })
         };
         let refused = || TopicState::Refused("no leader".to_owned());

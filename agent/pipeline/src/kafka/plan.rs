@@ -187,14 +187,16 @@ mod tests {
         TopicState::Found(FoundTopic {
             id: Some(id.to_owned()).filter(|id| !id.is_empty()),
             partitions: partitions.to_vec(),
+            absent: Vec::new(),
+            is_internal: false,
         })
     }
 
     fn recorded(ids: &[(&str, &str)]) -> SourceIdentity {
         let topic_ids = ids.iter().map(|(topic, id)| ((*topic).to_owned(), (*id).to_owned())).collect();
         SourceIdentity {
-            cluster_id: None,
             topic_ids,
+            ..SourceIdentity::default()
         }
     }
 

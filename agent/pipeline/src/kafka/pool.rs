@@ -7,16 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::client::ClusterClient;
 use super::options::ClientOptions;
+use super::topic_list::TopicList;
 use crate::connection::ClientProperties;
 use crate::error::PipelineError;
 
 /// What two opens have in common when they may share a client.
 type ClientKey = (String, String, ClientOptions);
 
+/// What two streams have in common to which a cluster shows the same topics: identity and address.
+type ClusterKey = (String, String);
+
 /// Open clients. A client closes when the last stream lets go of it.
 #[derive(Default)]
 pub(crate) struct ClientPool {
     clients: Mutex<BTreeMap<ClientKey, Vec<Weak<ClusterClient>>>>,
+    topic_lists: Mutex<BTreeMap<ClusterKey, Weak<TopicList>>>,
 }
 
 /// A stream's right to read some topics through a client.
@@ -65,6 +70,19 @@ impl ClientPool {
         let client = ClusterClient::open(properties, options).await?;
         self.add(key, &client);
         Ok(client)
+    }
+
+    /// The list of topics that all streams share which see the same cluster with the same rights, whichever client they have.
+    pub(crate) fn topic_list(&self, properties: &ClientProperties) -> Arc<TopicList> {
+        let key = (properties.identity.clone(), properties.bootstrap_servers.clone());
+        let mut lists = self.topic_lists.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(list) = lists.get(&key).and_then(Weak::upgrade) {
+            return list;
+        }
+        let list = Arc::new(TopicList::default());
+        lists.retain(|_, list| list.strong_count() > 0);
+        lists.insert(key, Arc::downgrade(&list));
+        list
     }
 
     fn open_clients(&self, key: &ClientKey) -> Vec<Arc<ClusterClient>> {

@@ -322,6 +322,15 @@ impl KafkaSource {
         self.slots.iter().map(|slot| (&slot.partition, slot.position))
     }
 
+    /// How far partitions reach by the last records that were fetched, where that is further than what was taken.
+    pub(crate) fn seen_ends(&self) -> BTreeMap<PartitionId, i64> {
+        let seen = self.slots.iter().filter_map(|slot| {
+            let end = ffi::seen_end(&self.client.consumer, &slot.partition)?;
+            (end > slot.position.next_offset).then(|| (slot.partition.clone(), end))
+        });
+        seen.collect()
+    }
+
     /// Ends the batch: what was gathered, with the positions of all partitions that moved.
     pub(crate) fn cut(&mut self) -> SourceBatch {
         drop(self.positions());

@@ -3,6 +3,7 @@
 //! The mock knows no transactions, no deletion of topics and no security: those are tested end to end with a real broker.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::ClientConfig;
@@ -14,6 +15,7 @@ use super::batch::SourceBatch;
 use super::options::ClientOptions;
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
+use super::topic_list::TopicList;
 use crate::connection::ClientProperties;
 use crate::position::{PartitionId, Position, Positions};
 
@@ -81,12 +83,24 @@ impl Cluster {
         }
     }
 
+    pub(crate) fn create_topic(&self, topic: &str, partitions: i32) {
+        self.mock.create_topic(topic, partitions, 1).expect("topic");
+    }
+
     pub(crate) fn send(&self, partition: i32, key: Option<&str>, payload: Option<&str>) {
-        let mut record: BaseRecord<'_, str, str> = BaseRecord::to(TOPIC).partition(partition).timestamp(1_700_000_000_123);
+        self.send_to(TOPIC, partition, key, payload);
+    }
+
+    pub(crate) fn send_to(&self, topic: &str, partition: i32, key: Option<&str>, payload: Option<&str>) {
+        let mut record: BaseRecord<'_, str, str> = BaseRecord::to(topic).partition(partition).timestamp(1_700_000_000_123);
         record.key = key;
         record.payload = payload;
         self.producer.send(record).map_err(|(error, _)| error).expect("queued");
         self.producer.flush(DEADLINE).expect("delivered");
+    }
+
+    pub(crate) fn topic_list(&self) -> Arc<TopicList> {
+        self.pool.topic_list(&self.properties())
     }
 
     pub(crate) async fn lease(&self) -> ClientLease {

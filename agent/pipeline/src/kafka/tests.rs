@@ -1,6 +1,6 @@
 //! The client's wiring against librdkafka's own mock cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rdkafka::error::RDKafkaErrorCode;
@@ -404,4 +404,30 @@ async fn a_property_that_librdkafka_refuses_is_named_without_its_value() {
         .expect("refused")
         .to_string();
     assert!(error.contains("no.such.property") && !error.contains("hunter2"), "{error}");
+}
+
+#[tokio::test]
+async fn a_broker_that_does_not_answer_within_the_request_timeout_is_trouble() {
+    let cluster = Cluster::new(1);
+    let options = ClientOptions {
+        // Without it a broker has a minute, which is longer than this test waits.
+        request_timeout: Some(Duration::from_secs(1)),
+        ..ClientOptions::default()
+    };
+    let pool = ClientPool::default();
+    let topics = BTreeSet::from(["orders".to_owned()]);
+    let lease = pool.lease(&cluster.properties(), &options, topics).await.expect("client");
+    let mut trouble = lease.client().trouble();
+    cluster.send(0, None, Some("a"));
+    let positions = Positions::from([(partition(0), Position::new(0, 0))]);
+    let bounds = BatchBounds {
+        bytes_max: usize::MAX,
+        records_max: usize::MAX,
+    };
+    let mut source = KafkaSource::attach(lease, &positions, bounds, false).await.expect("attached");
+    drop(read(&mut source, 1).await);
+    cluster.silence_broker(1);
+    let seen = tokio::time::timeout(DEADLINE, trouble.wait_for(Option::is_some)).await;
+    assert!(seen.is_ok(), "the silence is not noticed");
+    source.close().await;
 }

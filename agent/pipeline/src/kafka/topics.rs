@@ -1,25 +1,25 @@
-//! Asks a cluster which topics and partitions there are, and where a new stream starts.
+//! Asks a cluster about topics: whether they are there, which partitions they have, and whether they are still the ones that were read.
 //!
-//! Invariant: a start position is a number when it leaves this file; "latest" is asked for once (product part K3).
+//! Invariant: rows are committed only after their topics were seen to be the recorded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Instant;
 
 use rdkafka::error::RDKafkaErrorCode;
-use stream_spec::stream::{KafkaSource, SubscriptionMode};
-use stream_spec::subscription::{self, StartingOffset};
 
-use super::client::{AvailableRange, ClusterClient};
+use super::client::ClusterClient;
 use super::ffi::{NativeError, TopicDescription};
-use super::options::{KafkaOptions, starting_offset};
 use crate::error::{PipelineError, Retry};
-use crate::limits;
-use crate::position::{PartitionId, Position, Positions};
-use crate::table::SourceIdentity;
+use crate::position::PartitionId;
 
 /// The reason of an error that found a topic created again.
 pub(crate) const RECREATED: &str = "TopicRecreated";
+
+/// The reason of a topic that is not there.
+pub(crate) const MISSING: &str = "TopicMissing";
+
+/// The reason of a topic that the cluster does not tell about.
+pub(crate) const REFUSED: &str = "TopicRefused";
 
 /// A topic that the cluster has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,8 +27,12 @@ pub(crate) struct FoundTopic {
     /// Its id, base64. `None` where the brokers give none, which needs Kafka 2.8 and an `inter.broker.protocol.version` as new:
     /// then only offsets tell a topic that is created again from the one before.
     pub(crate) id: Option<String>,
-    /// Partition numbers, ascending.
+    /// Numbers of the partitions that are to be read, ascending: all that there are, unless the stream chooses some.
     pub(crate) partitions: Vec<i32>,
+    /// Partitions that the stream chooses and that are not there.
+    pub(crate) absent: Vec<i32>,
+    /// The cluster keeps it for itself.
+    pub(crate) is_internal: bool,
 }
 
 /// One topic, as far as the cluster tells.
@@ -40,23 +44,15 @@ pub(crate) enum TopicState {
     Refused(String),
 }
 
-/// The topics that a stream subscribes to.
-pub(crate) fn subscribed(source: &KafkaSource) -> Result<BTreeSet<String>, PipelineError> {
-    match &source.subscription {
-        SubscriptionMode::Subscribe(text) => subscription::topics(text).map_err(|error| PipelineError::Definition {
-            message: format!("`subscribe`: {error}"),
-        }),
-        SubscriptionMode::SubscribePattern(_) => Err(unsupported("subscribe_pattern")),
-        SubscriptionMode::Assign(_) => Err(unsupported("assign")),
-    }
-}
-
 /// Looks the topics up, as of `not_before` or later.
 pub(crate) async fn look_up(
     client: &ClusterClient,
     topics: &BTreeSet<String>,
     not_before: Instant,
 ) -> Result<BTreeMap<String, TopicState>, PipelineError> {
+    if topics.is_empty() {
+        return Ok(BTreeMap::new());
+    }
     let described = client.describe(topics, not_before).await?;
     Ok(topics.iter().map(|topic| (topic.clone(), state(described.topic(topic)))).collect())
 }
@@ -66,6 +62,8 @@ fn state(described: Option<&Result<TopicDescription, NativeError>>) -> TopicStat
         Some(Ok(description)) => TopicState::Found(FoundTopic {
             id: Some(description.id.clone()).filter(|id| is_topic_id(id)),
             partitions: description.partitions.clone(),
+            absent: Vec::new(),
+            is_internal: description.is_internal,
         }),
         Some(Err(error)) if is_missing(error.code) => TopicState::Missing,
         Some(Err(error)) => TopicState::Refused(error.to_string()),
@@ -80,67 +78,6 @@ pub(crate) fn is_topic_id(id: &str) -> bool {
 
 fn is_missing(code: RDKafkaErrorCode) -> bool {
     matches!(code, RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic)
-}
-
-/// Where a new stream starts: a position for every partition that exists, and whose positions they are.
-pub(crate) async fn start_positions(
-    client: &Arc<ClusterClient>,
-    source: &KafkaSource,
-    options: &KafkaOptions,
-) -> Result<(Positions, SourceIdentity), PipelineError> {
-    let topics = subscribed(source)?;
-    let cluster_id = client.cluster_id().await?;
-    let states = look_up(client, &topics, Instant::now()).await?;
-    let mut topic_ids = BTreeMap::new();
-    let mut partitions = Vec::new();
-    for (topic, state) in states {
-        match state {
-            TopicState::Found(found) => {
-                partitions.extend(found.partitions.iter().map(|partition| PartitionId {
-                    topic: topic.clone(),
-                    partition: *partition,
-                }));
-                match found.id {
-                    Some(id) => drop(topic_ids.insert(topic, id)),
-                    None => note_no_id(&topic),
-                }
-            }
-            TopicState::Missing => return Err(missing(client, &topic)),
-            TopicState::Refused(why) => return Err(refused(client, &topic, &why)),
-        }
-    }
-    let ranges = client.available_ranges(&partitions, limits::SOURCE_ANSWER_WAIT).await?;
-    let mut positions = Positions::new();
-    for partition in partitions {
-        let range = *ranges
-            .known
-            .get(&partition)
-            .ok_or_else(|| untold(client, &partition, ranges.untold.get(&partition)))?;
-        let next_offset = start_offset(starting_offset(&options.starting_offsets, &partition), &partition, range)?;
-        positions.insert(partition, Position::new(next_offset, 0));
-    }
-    Ok((
-        positions,
-        SourceIdentity {
-            cluster_id: Some(cluster_id),
-            topic_ids,
-        },
-    ))
-}
-
-fn start_offset(start: StartingOffset, partition: &PartitionId, range: AvailableRange) -> Result<i64, PipelineError> {
-    match start {
-        StartingOffset::Earliest => Ok(range.earliest),
-        StartingOffset::Latest => Ok(range.end),
-        StartingOffset::At(offset) if (range.earliest..=range.end).contains(&offset) => Ok(offset),
-        StartingOffset::At(offset) => Err(PipelineError::Definition {
-            message: format!(
-                "`source_config.kafka_stream_config.extra_options.startingOffsets`: topic `{}` partition {} has offsets {} to {}, not {offset}; \
-                 choose one of them, -2 (earliest) or -1 (latest)",
-                partition.topic, partition.partition, range.earliest, range.end,
-            ),
-        }),
-    }
 }
 
 /// Says that only offsets tell whether a topic is still the one that was read.
@@ -193,18 +130,18 @@ pub(crate) async fn confirm(
 }
 
 /// A topic is not there. It may come.
-pub(crate) fn missing(client: &ClusterClient, topic: &str) -> PipelineError {
+pub(crate) fn missing(client: &ClusterClient, topic: &str, attribute: &str) -> PipelineError {
     PipelineError::Source {
-        reason: "TopicMissing",
-        message: missing_message(client, topic),
+        reason: MISSING,
+        message: missing_message(client, topic, attribute),
         retry: Retry::Later,
     }
 }
 
-/// Sentence about a topic that is not there.
-pub(crate) fn missing_message(client: &ClusterClient, topic: &str) -> String {
+/// Sentence about a topic that is not there, which this attribute names.
+pub(crate) fn missing_message(client: &ClusterClient, topic: &str, attribute: &str) -> String {
     format!(
-        "the topic `{topic}` does not exist on the Kafka cluster at `{}`; create it, or correct `subscribe`: reading starts when it appears",
+        "the topic `{topic}` does not exist on the Kafka cluster at `{}`; create it, or correct `{attribute}`: reading starts when it appears",
         client.bootstrap_servers()
     )
 }
@@ -212,7 +149,7 @@ pub(crate) fn missing_message(client: &ClusterClient, topic: &str) -> String {
 /// The cluster cannot, or does not want to, tell about a topic.
 pub(crate) fn refused(client: &ClusterClient, topic: &str, why: &str) -> PipelineError {
     PipelineError::Source {
-        reason: "TopicRefused",
+        reason: REFUSED,
         message: refused_message(client, topic, why),
         retry: Retry::Later,
     }
@@ -244,12 +181,6 @@ pub(crate) fn refused_message(client: &ClusterClient, topic: &str, why: &str) ->
     )
 }
 
-fn unsupported(mode: &str) -> PipelineError {
-    PipelineError::Definition {
-        message: format!("`subscription_mode.{mode}` is not supported by this agent; use `subscribe`"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,10 +196,13 @@ mod tests {
             let described = Ok(TopicDescription {
                 id: id.to_owned(),
                 partitions: vec![0],
+                is_internal: true,
             });
             let found = FoundTopic {
                 id: expected.map(str::to_owned),
                 partitions: vec![0],
+                absent: Vec::new(),
+                is_internal: true,
             };
             assert_eq!(state(Some(&described)), TopicState::Found(found), "{id:?}");
         }

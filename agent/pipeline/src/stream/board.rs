@@ -140,6 +140,15 @@ impl Board {
         });
     }
 
+    /// How far partitions reached when they were seen last.
+    pub(crate) fn ends(&self) -> BTreeMap<PartitionId, i64> {
+        let status = self.status.borrow();
+        let known = status.partitions.iter();
+        known
+            .filter_map(|(partition, progress)| Some((partition.clone(), progress.end_offset?)))
+            .collect()
+    }
+
     /// Shows how far partitions reach.
     pub(crate) fn show_ends(&self, ends: &BTreeMap<PartitionId, i64>) {
         self.status.send_if_modified(|status| {

@@ -55,14 +55,14 @@ impl ConnectionResolver for Switchable {
 /// Streams here look for what has changed all the time.
 const DISCOVERY_INTERVAL: Duration = Duration::from_millis(100);
 
-struct Place {
-    cluster: Cluster,
-    engine: Arc<Engine>,
+pub(super) struct Place {
+    pub(super) cluster: Cluster,
+    pub(super) engine: Arc<Engine>,
     folder: tempfile::TempDir,
 }
 
 impl Place {
-    fn new(cluster: Cluster) -> Self {
+    pub(super) fn new(cluster: Cluster) -> Self {
         let folder = tempfile::tempdir().expect("folder");
         let settings = EngineSettings {
             discovery_interval: DISCOVERY_INTERVAL,
@@ -107,7 +107,7 @@ impl Place {
     }
 }
 
-fn rows_of(status: &PipelineStatus) -> i64 {
+pub(super) fn rows_of(status: &PipelineStatus) -> i64 {
     status.table.as_ref().map_or(-1, |table| table.rows)
 }
 
@@ -203,7 +203,7 @@ async fn another_cluster_under_a_new_address_stops_the_stream_and_the_first_one_
 }
 
 /// What a stream says of a condition.
-fn said(status: &PipelineStatus, condition_type: &str) -> Option<String> {
+pub(super) fn said(status: &PipelineStatus, condition_type: &str) -> Option<String> {
     let mut conditions = status.conditions.iter();
     let found = conditions.find(|condition| condition.condition_type == condition_type)?;
     Some(found.message.clone())

@@ -1,6 +1,6 @@
 //! One running stream: source → decode → filter → project → append, and the commands that reach it.
 //!
-//! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `stages` are batches on their
+//! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `survey` a look around meanwhile, `stages` are batches on their
 //! way into the table, `rows` makes columns of messages, `record_filter` says which are kept, `board` is the status. Invariant: every command ends in the same
 //! way, by committing what was read and starting again from what the table records.
 
@@ -15,6 +15,9 @@ pub(crate) mod run;
 pub(crate) mod session;
 pub(crate) mod stages;
 pub(crate) mod stalls;
+#[cfg(test)]
+mod subscription_tests;
+mod survey;
 #[cfg(test)]
 mod tests;
 pub(crate) mod waiting;

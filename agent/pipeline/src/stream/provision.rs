@@ -9,8 +9,7 @@ use stream_spec::types::Field;
 use super::rows::RowMaker;
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::PipelineError;
-use crate::kafka::options::KafkaOptions;
-use crate::kafka::topics;
+use crate::kafka::start;
 use crate::table::{NewTable, TableError, TableState};
 
 /// Creates the table, or returns the state of the one that was created before.
@@ -25,10 +24,8 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
     // Refused here rather than by the first run: what cannot be decoded makes no table.
     drop(RowMaker::compile(definition)?);
     let source = kafka_source(definition)?;
-    let options = KafkaOptions::parse(source)?;
     let properties = shared.resolver.open(&definition.spec, &definition.run_as).await?;
-    let client = shared.clients.visit(&properties, &options.client).await?;
-    let (positions, source) = topics::start_positions(&client, source, &options).await?;
+    let (positions, source) = start::positions(&shared.clients, &properties, source).await?;
     let table = NewTable {
         name: name.clone(),
         stream_uid: definition.uid.clone(),

@@ -3,9 +3,11 @@
 //! Nothing is carried over from a failed session but what the table records. Invariant: after any error the stream goes on
 //! from the positions in the table's log, or stands still and says why.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use stream_spec::stream::KafkaSource;
 use tokio::sync::watch;
 
 use super::board::Board;
@@ -20,8 +22,10 @@ use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::{PipelineError, Retry};
 use crate::kafka::open::{OpenRequest, Opening};
 use crate::kafka::refusals::Refusals;
+use crate::kafka::subscription::Subscription;
 use crate::kafka::topics;
 use crate::limits;
+use crate::position::{PartitionId, Positions};
 use crate::status::{Phase, PipelineCondition, condition};
 use crate::table::{Switch, TableError, TableHandle, TableState};
 
@@ -31,6 +35,8 @@ pub(crate) struct Runner {
     desired: watch::Receiver<Desired>,
     board: Board,
     table: Option<Arc<TableHandle>>,
+    /// What the definition says that is read, with what a pattern was found to mean.
+    subscription: Option<Arc<Subscription>>,
     /// Partitions whose recorded position the broker refused, until that is decided about.
     refused: Refusals,
     /// Partitions that wait for a column to be widened.
@@ -53,6 +59,7 @@ impl Runner {
             desired,
             board,
             table: None,
+            subscription: None,
             refused: Refusals::default(),
             waiting: Waiting::default(),
             stalls: Stalls::default(),
@@ -131,7 +138,7 @@ impl Runner {
         let state = current(table);
         state.expect_columns(&definition.spec.ingestion.destination, &columns)?;
         self.board.show_table(&state);
-        self.board.show_positions(&state.positions, &state.losses);
+        self.board.show_positions(&shown_positions(&state), &state.losses);
         Ok(())
     }
 
@@ -158,8 +165,14 @@ impl Runner {
         let state = current(&table);
         self.waiting.look_at(&state);
         self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&state));
+        let source = kafka_source(definition)?;
+        let subscription = self.subscription(source)?;
+        let last_ends = self.board.ends();
         let request = OpenRequest {
-            source: kafka_source(definition)?,
+            source,
+            subscription: &subscription,
+            discovery_interval: self.shared.settings.discovery_interval,
+            last_ends: &last_ends,
             on_data_loss: definition.operations.on_data_loss,
             table: &state,
             refused: &self.refused,
@@ -191,7 +204,7 @@ impl Runner {
         self.waiting.hold(&mut opening.attach, &mut opening.held);
         self.board.show_table(&state);
         self.board
-            .show_partitions(&state.positions, &state.losses, &opening.ends, &opening.held);
+            .show_partitions(&shown_positions(&state), &state.losses, &opening.ends, &opening.held);
         for condition_type in [condition::SOURCE_REACHABLE, condition::TOPICS_EXIST, condition::DATA_AVAILABLE] {
             let found = opening
                 .conditions
@@ -199,10 +212,10 @@ impl Runner {
                 .find(|condition| condition.condition_type == condition_type);
             self.board.set_condition(condition_type, found.cloned());
         }
+        let waits_for_source = opening.waits_for_source();
         let found_topics = std::mem::take(&mut opening.topics);
         let undecided = std::mem::take(&mut opening.undecided);
-        let waits_for_source = !opening.conditions.is_empty() || !undecided.is_empty();
-        let source = opening.attach().await?;
+        let (source, lookout) = opening.attach().await?;
         let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
         let session = Session {
             definition: definition.clone(),
@@ -213,6 +226,7 @@ impl Runner {
             resolver: &self.shared.resolver,
             identity,
             table: table.clone(),
+            lookout,
             topics: found_topics,
             waits_for_source,
             undecided,
@@ -247,6 +261,15 @@ impl Runner {
         // Changes of a source come in swarms, and none may make the stream spin.
         self.pause(limits::REOPEN_WAIT).await;
         Ok(())
+    }
+
+    /// What the source's definition says that is read. What a pattern means is found out once, not with each session.
+    fn subscription(&mut self, source: &KafkaSource) -> Result<Arc<Subscription>, PipelineError> {
+        let said = Subscription::of(source)?;
+        match &self.subscription {
+            Some(known) if known.read() == said.read() => Ok(known.clone()),
+            _ => Ok(self.subscription.insert(Arc::new(said)).clone()),
+        }
     }
 
     /// Waits, but no longer than until another word is heard.
@@ -371,6 +394,17 @@ fn lasting(reason: &str, message: String) -> Failure {
         reason: reason.to_owned(),
         message,
     })
+}
+
+/// The positions that say something: not those of topics that have departed, of which there may be ever more, unless something of
+/// theirs was lost.
+fn shown_positions(state: &TableState) -> Positions {
+    let mut shown = state.positions.clone();
+    if !state.source.departed.is_empty() {
+        let lost: BTreeSet<&PartitionId> = state.losses.iter().map(|loss| &loss.partition).collect();
+        shown.retain(|partition, _| lost.contains(partition) || !state.source.departed.contains(&partition.topic));
+    }
+    shown
 }
 
 fn current(table: &TableHandle) -> TableState {

@@ -8,29 +8,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::board::Board;
 use super::record_filter;
 use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
+use super::survey::{Scope, Survey, Surveying};
 use super::waiting::Waiting;
 use super::{Desired, jittered};
 use crate::connection::SharedResolver;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
-use crate::kafka::client::ClusterClient;
+use crate::kafka::lookout::Lookout;
 use crate::kafka::loss::Refusal;
 use crate::kafka::open;
 use crate::kafka::problems::PartitionProblem;
 use crate::kafka::source::KafkaSource;
-use crate::kafka::topics::{self, TopicState};
+use crate::kafka::topics::TopicState;
 use crate::kafka::trouble::Trouble;
 use crate::limits;
 use crate::position::PartitionId;
 use crate::status::{PipelineCondition, condition};
-use crate::table::{TableError, TableHandle, TableState};
+use crate::table::{TableHandle, TableState};
 
 /// Why a session ended well.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,6 +56,8 @@ pub(crate) struct Session<'a> {
     /// What the client's connection was when it was opened.
     pub(crate) identity: String,
     pub(crate) table: Arc<TableHandle>,
+    /// Which topics are looked up, and how others are heard of.
+    pub(crate) lookout: Lookout,
     /// Topics as they were when the session was opened.
     pub(crate) topics: BTreeMap<String, TopicState>,
     /// True when something is missing that may come: looked for more often.
@@ -76,15 +78,6 @@ pub(crate) struct Session<'a> {
     pub(crate) write_failed: &'a mut bool,
 }
 
-/// What a look around found.
-struct Survey {
-    topics: BTreeMap<String, TopicState>,
-    ends: BTreeMap<PartitionId, i64>,
-    table: Result<(), TableError>,
-}
-
-type Surveying = JoinHandle<Result<Survey, PipelineError>>;
-
 /// What the loop waits for.
 enum Event {
     Told,
@@ -93,6 +86,7 @@ enum Event {
     Advanced(Result<Option<Appended>, PipelineError>),
     Surveyed(Result<Survey, PipelineError>),
     Trouble,
+    TopicsListed,
     SurveyDue,
     FlushDue,
     Filled,
@@ -106,8 +100,18 @@ struct LoopState {
     /// Records may be waiting in the queue.
     more: bool,
     survey_at: Instant,
+    /// What was told of topics before does not count any more.
+    doubted_at: std::time::Instant,
     surveying: Option<Surveying>,
     trouble: watch::Receiver<Option<Trouble>>,
+}
+
+impl LoopState {
+    /// Something seems wrong: it is looked at soon, and by answers from now on.
+    fn doubt(&mut self) {
+        self.doubted_at = std::time::Instant::now();
+        self.survey_at = self.survey_at.min(Instant::now() + limits::SURVEY_SOON);
+    }
 }
 
 impl Session<'_> {
@@ -118,6 +122,7 @@ impl Session<'_> {
             flush_due: false,
             more: true,
             survey_at: Instant::now() + self.survey_wait(),
+            doubted_at: std::time::Instant::now(),
             surveying: None,
             trouble: self.source.client().trouble(),
         };
@@ -134,6 +139,7 @@ impl Session<'_> {
             drop(surveying.await);
         }
         self.stages.settle().await;
+        self.keep_seen_ends();
         self.source.close().await;
         ended
     }
@@ -167,7 +173,12 @@ impl Session<'_> {
                     }
                 }
                 Event::Trouble => self.show_trouble(state),
-                Event::SurveyDue => state.surveying = Some(self.start_survey()),
+                Event::TopicsListed => {
+                    if self.lookout.has_others().await? {
+                        return Ok(SessionEnd::SourceChanged);
+                    }
+                }
+                Event::SurveyDue => state.surveying = Some(self.start_survey(state.doubted_at)),
                 Event::Surveyed(survey) => {
                     state.surveying = None;
                     if let Some(end) = self.take_survey(survey, state)? {
@@ -193,7 +204,7 @@ impl Session<'_> {
         for (partition, problem) in self.source.take_problems() {
             match problem {
                 PartitionProblem::Refused(refusal) => drop(refused.insert(partition, refusal)),
-                PartitionProblem::Unknown => state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON),
+                PartitionProblem::Unknown => state.doubt(),
                 PartitionProblem::Other(message) => self.show_partition_error(&partition, &message),
             }
         }
@@ -210,6 +221,7 @@ impl Session<'_> {
             () = widened(&mut self.widening) => Event::Widened,
             survey = joined(&mut state.surveying) => Event::Surveyed(survey),
             Ok(()) = state.trouble.changed() => Event::Trouble,
+            () = self.lookout.listed() => Event::TopicsListed,
             () = tokio::time::sleep_until(state.survey_at), if state.surveying.is_none() => Event::SurveyDue,
             () = at(state.flush_at), if !state.flush_due => Event::FlushDue,
             () = tokio::task::yield_now(), if state.more && can_gather => Event::Filled,
@@ -301,7 +313,7 @@ impl Session<'_> {
         let unreachable = trouble.map(|trouble| not_reached(&client.unreachable(&trouble.text)));
         if unreachable.is_some() {
             // One broker of several may be enough, or it is back already: asking tells.
-            state.survey_at = state.survey_at.min(Instant::now() + limits::SURVEY_SOON);
+            state.doubt();
         }
         self.board.set_condition(condition::SOURCE_REACHABLE, unreachable);
     }
@@ -318,19 +330,29 @@ impl Session<'_> {
         } else {
             self.discovery_interval
         };
-        jittered(wait)
+        let wait = jittered(wait);
+        wait - wait / limits::SHARED_ANSWER_PART
     }
 
-    fn start_survey(&self) -> Surveying {
-        let (client, table) = (self.source.client().clone(), self.table.clone());
-        let topics = self.topics.keys().cloned().collect();
-        let partitions: Vec<PartitionId> = self.source.partitions().iter().chain(&self.undecided).cloned().collect();
-        tokio::spawn(async move {
-            let table = table.probe().await;
-            let topics = topics::look_up(&client, &topics, std::time::Instant::now()).await?;
-            let ends = ends(&client, &topics, &partitions).await?;
-            Ok(Survey { topics, ends, table })
-        })
+    /// Remembers how far partitions were seen to reach, in case that they cannot be asked any more.
+    fn keep_seen_ends(&self) {
+        let (mut seen, known) = (self.source.seen_ends(), self.board.ends());
+        seen.retain(|partition, end| known.get(partition).is_none_or(|known| known < end));
+        self.board.show_ends(&seen);
+    }
+
+    fn start_survey(&self, doubted_at: std::time::Instant) -> Surveying {
+        let scope = Scope {
+            client: self.source.client().clone(),
+            table: self.table.clone(),
+            subscription: self.lookout.subscription().clone(),
+            list: self.lookout.list().cloned(),
+            topics: self.lookout.names().clone(),
+            partitions: self.source.partitions().iter().chain(&self.undecided).cloned().collect(),
+            interval: self.discovery_interval,
+            doubted_at,
+        };
+        tokio::spawn(scope.look())
     }
 
     fn take_survey(&mut self, survey: Result<Survey, PipelineError>, state: &mut LoopState) -> Result<Option<SessionEnd>, PipelineError> {
@@ -348,6 +370,13 @@ impl Session<'_> {
         self.board.set_condition(condition::SOURCE_REACHABLE, None);
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         state.survey_at = Instant::now() + self.survey_wait();
+        if let Some(listed_at) = survey.listed_at {
+            let list_due = Instant::from_std(listed_at) + self.discovery_interval;
+            state.survey_at = state
+                .survey_at
+                .min(list_due)
+                .max(Instant::now() + limits::SURVEY_SOON.min(self.discovery_interval));
+        }
         if open::decidable(&self.undecided, &survey.ends) || open::changed(&self.topics, &survey.topics) {
             return Ok(Some(SessionEnd::SourceChanged));
         }
@@ -402,17 +431,6 @@ fn not_reached(error: &PipelineError) -> PipelineCondition {
         reason: error.source_reason().unwrap_or("SourceUnreachable").to_owned(),
         message: error.to_string(),
     }
-}
-
-/// Ends of the partitions whose topics are there and whose leaders tell.
-async fn ends(
-    client: &ClusterClient,
-    topics: &BTreeMap<String, TopicState>,
-    partitions: &[PartitionId],
-) -> Result<BTreeMap<PartitionId, i64>, PipelineError> {
-    let is_there = |partition: &&PartitionId| matches!(topics.get(&partition.topic), Some(TopicState::Found(_)));
-    let there: Vec<PartitionId> = partitions.iter().filter(is_there).cloned().collect();
-    client.ends(&there, limits::OFFSETS_WAIT).await
 }
 
 async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineError> {

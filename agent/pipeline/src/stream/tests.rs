@@ -247,18 +247,21 @@ async fn a_stream_without_its_table_says_so_and_reads_nothing() {
 #[tokio::test]
 async fn a_definition_that_cannot_run_fails_and_another_one_wakes_the_stream() {
     let place = Place::with_table(&definition()).await;
-    let mut pattern = definition();
-    pattern.spec.source = SourceConfig::Kafka(KafkaSource {
-        subscription: SubscriptionMode::SubscribePattern("o.*".to_owned()),
+    let mut refused = definition();
+    refused.spec.source = SourceConfig::Kafka(KafkaSource {
+        subscription: SubscriptionMode::SubscribePattern("o(.*".to_owned()),
         extra_options: BTreeMap::new(),
     });
-    let stream = place.engine.start(pattern);
+    let stream = place.engine.start(refused);
     let status = wait_for(&stream, "the refusal", |status| matches!(status.phase, Phase::Failed { .. })).await;
     let Phase::Failed { reason, message } = status.phase else {
         panic!("{:?}", status.phase)
     };
     assert_eq!(reason, "DefinitionRefused");
-    assert!(message.contains("subscribe_pattern"), "{message}");
+    assert!(
+        message.contains("`subscribe_pattern`: the pattern has a group that is not closed"),
+        "{message}"
+    );
     stream.redefine(definition());
     wait_for(&stream, "the other one", |status| {
         status.phase == Phase::Running && is_unreachable(status)

@@ -23,6 +23,8 @@ pub enum LossCause {
     Truncated,
     /// The topic was deleted, and created again.
     Recreated,
+    /// The topic, one of a pattern, was deleted before all of it was read, or while nobody saw how far it went.
+    Deleted,
 }
 
 impl fmt::Display for LossCause {
@@ -31,6 +33,7 @@ impl fmt::Display for LossCause {
             Self::Expired => "expired",
             Self::Truncated => "truncated",
             Self::Recreated => "recreated",
+            Self::Deleted => "deleted",
         })
     }
 }

@@ -7,7 +7,7 @@
 //! table healthy, `widening` makes BIGINT of INT columns, `warehouse` finds, creates and trashes tables, `warehouse_mark` tells
 //! a warehouse that is away from one whose tables are. Nothing here knows a broker or a message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -101,6 +101,9 @@ pub struct SourceIdentity {
     pub cluster_id: Option<String>,
     /// Topic name → topic id (base64, as brokers print it).
     pub topic_ids: BTreeMap<String, String>,
+    /// Topics that a pattern matched and that were deleted, of which no record is waited for. They keep their ids, so that one that
+    /// is there again is told from another one of its name.
+    pub departed: BTreeSet<String>,
 }
 
 /// What the log says about a table of ours.

@@ -13,6 +13,8 @@ const STREAM_UID: &str = "featurestore.stream_uid";
 const GENERATION: &str = "featurestore.generation";
 const CLUSTER_ID: &str = "featurestore.cluster_id";
 const TOPIC_IDS: &str = "featurestore.topic_ids";
+/// Topics of a pattern that were deleted and of which nothing is waited for; not there when there are none.
+const DEPARTED_TOPICS: &str = "featurestore.departed_topics";
 /// INT columns whose values are decoded as BIGINT and whose files are being rewritten; not there when there are none.
 const WIDENING: &str = "featurestore.widening";
 
@@ -47,6 +49,13 @@ pub(super) fn set(properties: &mut BTreeMap<String, String>, generation: u64, so
     // A map of texts always has a JSON form.
     let topic_ids = serde_json::to_string(&source.topic_ids).unwrap_or_default();
     properties.insert(TOPIC_IDS.to_owned(), topic_ids);
+    if source.departed.is_empty() {
+        properties.remove(DEPARTED_TOPICS);
+    } else {
+        // A list of texts always has a JSON form.
+        let departed = serde_json::to_string(&source.departed).unwrap_or_default();
+        properties.insert(DEPARTED_TOPICS.to_owned(), departed);
+    }
 }
 
 /// Names the INT columns that are to become BIGINT.
@@ -108,11 +117,16 @@ pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, Source
     let generation = generation.parse().map_err(|_| wrong(GENERATION, generation))?;
     let topic_ids = property(TOPIC_IDS)?;
     let topic_ids = serde_json::from_str(topic_ids).map_err(|_| wrong(TOPIC_IDS, topic_ids))?;
+    let departed = match properties.get(DEPARTED_TOPICS) {
+        Some(departed) => serde_json::from_str(departed).map_err(|_| wrong(DEPARTED_TOPICS, departed))?,
+        None => Default::default(),
+    };
     Ok((
         generation,
         SourceIdentity {
             cluster_id: properties.get(CLUSTER_ID).cloned(),
             topic_ids,
+            departed,
         },
     ))
 }
@@ -144,6 +158,7 @@ mod tests {
         let source = SourceIdentity {
             cluster_id: Some("c1".into()),
             topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]),
+            departed: ["t\"x".into()].into(),
         };
         let mut properties = of_new_table("u", 1, &source, Duration::from_secs(60));
         properties.insert("owner".into(), "someone".into());

@@ -7,7 +7,7 @@ use super::log::actions::{Action, Metadata};
 use super::schema::{GrowthError, Ints};
 use super::state::LoadedTable;
 use super::store::table_files::TableFiles;
-use super::{Loss, Switch, TableError, clock, losses, pinned, positions, properties, protocol, schema, schema_starts};
+use super::{Loss, LossCause, Switch, TableError, clock, losses, pinned, positions, properties, protocol, schema, schema_starts};
 
 /// Commits a switch; a table in which all of it is in force already keeps its version.
 pub(super) fn commit_switch(files: &TableFiles, table: &mut LoadedTable, switch: &Switch) -> Result<i64, TableError> {
@@ -95,11 +95,13 @@ fn switch_actions(files: &TableFiles, table: &LoadedTable, switch: &Switch) -> R
 
 /// Losses that the table does not have yet: a repeated switch adds none.
 fn new_losses(table: &LoadedTable, losses: &[Loss]) -> Vec<Loss> {
-    let is_new = |loss: &&Loss| {
-        table
-            .positions
-            .get(&loss.partition)
-            .is_none_or(|position| position.epoch < loss.epoch)
+    let is_new = |loss: &&Loss| match loss.cause {
+        // What is lost of a topic that is gone moves no position, so that no epoch tells.
+        LossCause::Deleted => !table.losses.contains(loss),
+        LossCause::Expired | LossCause::Truncated | LossCause::Recreated => {
+            let position = table.positions.get(&loss.partition);
+            position.is_none_or(|position| position.epoch < loss.epoch)
+        }
     };
     losses.iter().filter(is_new).cloned().collect()
 }

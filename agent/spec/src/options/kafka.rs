@@ -1,11 +1,11 @@
 //! Extra options of a Kafka stream (product part K2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{integer, unknown};
 use crate::limits::{PARTITION_FETCH_BYTES, REQUEST_TIMEOUT_MILLIS, SESSION_TIMEOUT_MILLIS};
-use crate::subscription::{self, StartingOffsets};
+use crate::subscription::{self, Read, StartingOffsets};
 use crate::violation::Violation;
 
 /// Most records that one batch takes.
@@ -62,18 +62,29 @@ pub fn parse(options: &BTreeMap<String, String>) -> Result<KafkaOptions, Vec<Vio
     if violations.is_empty() { Ok(parsed) } else { Err(violations) }
 }
 
-/// Violations of start positions that name topics which the stream does not read.
-pub(crate) fn check_topics(options: &KafkaOptions, topics: &BTreeSet<String>) -> Vec<Violation> {
+/// Violations of start positions that name what the stream does not read.
+pub(crate) fn check_starts(options: &KafkaOptions, read: &Read) -> Vec<Violation> {
     let StartingOffsets::PerPartition(offsets) = &options.starting_offsets else {
         return Vec::new();
     };
-    let strangers = offsets.keys().filter(|topic| !topics.contains(*topic));
-    strangers
-        .map(|topic| {
+    let mut violations = Vec::new();
+    for (topic, offsets) in offsets {
+        if !read.may_have(topic) {
             let problem = format!("`{STARTING_OFFSETS}` names a topic that the stream does not read");
-            Violation::new(FIELD, topic, problem, "name topics of `subscription_mode` only")
-        })
-        .collect()
+            violations.push(Violation::new(FIELD, topic, problem, "name topics of `subscription_mode` only"));
+            continue;
+        }
+        let Read::Partitions(assigned) = read else { continue };
+        let strangers = offsets
+            .keys()
+            .filter(|partition| !assigned.get(topic).is_some_and(|listed| listed.contains(*partition)));
+        violations.extend(strangers.map(|partition| {
+            let problem = format!("`{STARTING_OFFSETS}` names a partition that `assign` does not list");
+            let found = format!("{topic} partition {partition}");
+            Violation::new(FIELD, &found, problem, "name partitions of `assign` only")
+        }));
+    }
+    violations
 }
 
 fn read(parsed: &mut KafkaOptions, name: &str, text: &str) -> Result<(), Violation> {

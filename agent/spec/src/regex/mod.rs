@@ -102,11 +102,17 @@ impl JavaPattern {
 
     /// Whether the text as a whole matches, as `Matcher.matches` and Kafka's topic patterns have it.
     pub fn matches_whole(&self, text: &str) -> Result<bool, TooMuchWork> {
+        self.matches_within(text, &mut Work::without_end())
+    }
+
+    /// [`Self::matches_whole`] for one of many texts, which share their work. Once it is used up there is no answer for any.
+    pub fn matches_within(&self, text: &str, work: &mut Work) -> Result<bool, TooMuchWork> {
         let compiled = &self.compiled;
         let fast = compiled.whole.get_or_init(|| translate(&compiled.pattern, true));
+        work.spend(1 + (text.len() / PATTERN_TEXT_BYTES_PER_STEP) as u64)?;
         match fast.as_ref().and_then(|fast| fast.is_match(text)) {
             Some(matches) => Ok(matches),
-            None => self.slow_match(text),
+            None => self.slow_match(text, work),
         }
     }
 
@@ -118,9 +124,9 @@ impl JavaPattern {
         })
     }
 
-    fn slow_match(&self, text: &str) -> Result<bool, TooMuchWork> {
+    fn slow_match(&self, text: &str, work: &mut Work) -> Result<bool, TooMuchWork> {
         let units: Vec<u16> = text.encode_utf16().collect();
-        Work::without_end().of_text(units.len(), |steps| {
+        work.of_text(units.len(), |steps| {
             let mut machine = Machine::new(&self.compiled.program, &units, steps);
             (machine.matches_whole(), machine.left())
         })

@@ -68,7 +68,13 @@ impl Tally {
                 pattern.slow_find(subject, &mut Work::without_end()),
             );
             self.one(&pattern, subject, "matches", matches, pattern.matches_whole(subject));
-            self.one(&pattern, subject, "matches, step by step", matches, pattern.slow_match(subject));
+            self.one(
+                &pattern,
+                subject,
+                "matches, step by step",
+                matches,
+                pattern.slow_match(subject, &mut Work::without_end()),
+            );
         }
     }
 
@@ -105,6 +111,26 @@ fn no_answer_differs_from_java_s() {
     );
     assert!(tally.wrong.is_empty(), "{} wrong:\n{}", tally.wrong.len(), tally.wrong.join("\n"));
     assert!(tally.gave_up.is_empty(), "{:?}", tally.gave_up);
+}
+
+/// Java's answers about names of topics (`tests/data/topic_patterns.jsonl`, asked by `tests/java/topics.py`). `confluentinc/librdkafka#2361`
+/// and others: a pattern that is matched by another engine than the user's means other topics.
+#[test]
+fn patterns_of_topics_mean_what_they_mean_to_java() {
+    let tally = answers(include_str!("../../tests/data/topic_patterns.jsonl"));
+    assert!(tally.wrong.is_empty(), "{} wrong:\n{}", tally.wrong.len(), tally.wrong.join("\n"));
+    assert!(tally.gave_up.is_empty(), "{:?}", tally.gave_up);
+    assert!(tally.pairs > 8_000 && tally.refused_by_both > 20, "{} pairs", tally.pairs);
+    // What Java takes and we refuse, in the plan: nobody writes these for topics, or their meaning is an accident of Java's.
+    let refused: Vec<&str> = tally.refused_by_us.keys().map(String::as_str).collect();
+    let expected = [
+        "`\\G`",
+        "`\\N{…}`",
+        "`\\X`",
+        "a look-behind without an obvious greatest length",
+        "a repetition of nothing or of a repetition",
+    ];
+    assert_eq!(refused, expected);
 }
 
 #[test]
@@ -207,6 +233,13 @@ fn many_texts_share_their_work_whatever_comes_of_each() {
         Err(TooMuchWork),
         "nor one that is easy"
     );
+
+    // The same where the text as a whole is to match.
+    let mut work = Work::of(given);
+    assert_eq!(backtracking.matches_within(&hopeless, &mut work), Err(TooMuchWork));
+    assert!(0 < work.left() && work.left() < given);
+    assert_eq!(backtracking.matches_within("aabaa", &mut work), Ok(true));
+    assert_eq!(backtracking.matches_within("aabaa", &mut Work::of(0)), Err(TooMuchWork));
 
     // What is not hopeless costs little, on both ways.
     let mut work = Work::of(10_000 * 100);

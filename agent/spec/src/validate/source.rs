@@ -1,10 +1,8 @@
 //! Sources: topics, partitions, Kinesis streams, and their options (product parts K1 to K3, N1, N2).
 
-use std::collections::BTreeSet;
-
 use crate::options;
 use crate::stream::{KafkaSource, KinesisSource, KinesisStreams, SourceConfig, SubscriptionMode};
-use crate::subscription::{self, SubscriptionError};
+use crate::subscription::Read;
 use crate::violation::Violation;
 
 pub(super) fn check(source: &SourceConfig, violations: &mut Vec<Violation>) {
@@ -16,35 +14,17 @@ pub(super) fn check(source: &SourceConfig, violations: &mut Vec<Violation>) {
 
 fn check_kafka(kafka: &KafkaSource, violations: &mut Vec<Violation>) {
     let mode = "source_config.kafka_stream_config.subscription_mode";
-    let refused =
-        |name: &str, text: &str, error: SubscriptionError| Violation::new(format!("{mode}.{name}"), text, error.problem, error.remedy);
-    let topics: Result<Option<BTreeSet<String>>, Violation> = match &kafka.subscription {
-        SubscriptionMode::Subscribe(text) => subscription::topics(text)
-            .map(Some)
-            .map_err(|error| refused("subscribe", text, error)),
-        SubscriptionMode::Assign(text) => subscription::assigned(text)
-            .map(|topics| Some(topics.into_keys().collect()))
-            .map_err(|error| refused("assign", text, error)),
-        SubscriptionMode::SubscribePattern(text) if text.is_empty() => {
-            let remedy = "write a Java regular expression over the whole topic name, as in `orders-.*`";
-            Err(Violation::new(
-                format!("{mode}.subscribe_pattern"),
-                text,
-                "the pattern is empty",
-                remedy,
-            ))
-        }
-        // Which topics a pattern means is not known before a broker is asked.
-        SubscriptionMode::SubscribePattern(_) => Ok(None),
+    let text = match &kafka.subscription {
+        SubscriptionMode::Subscribe(text) | SubscriptionMode::SubscribePattern(text) | SubscriptionMode::Assign(text) => text,
     };
-    let topics = topics.unwrap_or_else(|violation| {
-        violations.push(violation);
-        None
-    });
-    match (options::kafka::parse(&kafka.extra_options), topics) {
-        (Err(refused), _) => violations.extend(refused),
-        (Ok(options), Some(topics)) => violations.extend(options::kafka::check_topics(&options, &topics)),
-        (Ok(_), None) => {}
+    let read =
+        Read::of(&kafka.subscription).map_err(|(name, error)| Violation::new(format!("{mode}.{name}"), text, error.problem, error.remedy));
+    match (options::kafka::parse(&kafka.extra_options), read) {
+        (Ok(options), Ok(read)) => violations.extend(options::kafka::check_starts(&options, &read)),
+        (options, read) => {
+            violations.extend(read.err());
+            violations.extend(options.err().into_iter().flatten());
+        }
     }
 }
 

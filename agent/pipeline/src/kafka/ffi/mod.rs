@@ -27,7 +27,7 @@ pub(crate) use self::memory::give_back_memory;
 pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
 pub(crate) use self::questions::{
-    LedOffset, TopicDescription, cluster_id, compare_history, controller, describe_topics, list_offsets, read_positions,
+    LedOffset, TopicDescription, cluster_id, compare_history, controller, describe_topics, list_offsets, read_positions, seen_end,
 };
 use super::consumer::OpenConsumer;
 

@@ -78,6 +78,8 @@ pub(crate) struct TopicDescription {
     pub(crate) id: String,
     /// Partition numbers, ascending.
     pub(crate) partitions: Vec<i32>,
+    /// The cluster keeps it for itself.
+    pub(crate) is_internal: bool,
 }
 
 /// Asks the cluster for ids and partitions of topics. Ends within `timeout` and a grace; may be dropped at any point.
@@ -111,6 +113,15 @@ pub(crate) fn cluster_id(consumer: &OpenConsumer, wait: Duration) -> Option<Stri
         sys::rd_kafka_mem_free(consumer.native(), id.cast());
         Some(copied)
     }
+}
+
+/// The end of a partition as its leader told with the last records that it sent. Never waits.
+pub(crate) fn seen_end(consumer: &OpenConsumer, partition: &PartitionId) -> Option<i64> {
+    let topic = c_string(&partition.topic).ok()?;
+    let (mut first, mut end) = (-1, -1);
+    // SAFETY: the client is open, the name lives through the call, which only writes the two numbers.
+    let code = unsafe { sys::rd_kafka_get_watermark_offsets(consumer.native(), topic.as_ptr(), partition.partition, &mut first, &mut end) };
+    (code == sys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR && end >= 0).then_some(end)
 }
 
 /// One answer per partition that was asked for.
@@ -305,6 +316,10 @@ unsafe fn read_description(topic: *const sys::rd_kafka_TopicDescription_t) -> Re
             .map(|index| sys::rd_kafka_TopicPartitionInfo_partition(*infos.add(index)))
             .collect();
         partitions.sort_unstable();
-        Ok(TopicDescription { id, partitions })
+        Ok(TopicDescription {
+            id,
+            partitions,
+            is_internal: sys::rd_kafka_TopicDescription_is_internal(topic) != 0,
+        })
     }
 }

@@ -173,6 +173,7 @@ pub(super) fn source() -> SourceIdentity {
     SourceIdentity {
         cluster_id: Some("c-1".into()),
         topic_ids: BTreeMap::from([(TOPIC.into(), "t-1".into())]),
+        ..SourceIdentity::default()
     }
 }
 

@@ -28,6 +28,14 @@ fn subscriptions_are_read() {
             "subscribe_pattern: the pattern is empty",
         ),
         (
+            SubscriptionMode::SubscribePattern("orders-(eu|us".into()),
+            "subscribe_pattern: the pattern has a group that is not closed at character 7, found `(eu|us`",
+        ),
+        (
+            SubscriptionMode::SubscribePattern("*".into()),
+            "subscribe_pattern: the pattern has a quantifier of nothing at character 0, found `*`",
+        ),
+        (
             SubscriptionMode::Assign("orders".into()),
             "assign: the text is not topics and partitions",
         ),
@@ -68,6 +76,42 @@ fn subscriptions_are_read() {
         |stream| stream.source = source(options),
         &[&format!("{field}: `startingOffsets` names a topic that the stream does not read")],
     );
+}
+
+#[test]
+fn start_positions_name_what_the_stream_can_read() {
+    let stranger = "`startingOffsets` names a topic that the stream does not read";
+    let unlisted = "`startingOffsets` names a partition that `assign` does not list";
+    let pattern = |text: &str| SubscriptionMode::SubscribePattern(text.into());
+    let assign = |text: &str| SubscriptionMode::Assign(text.into());
+    for (subscription, starts, expected) in [
+        (pattern("orders-.*"), r#"{"orders-eu":{"0":1,"7":-2}}"#, vec![]),
+        (
+            pattern("orders-.*"),
+            r#"{"orders-":{"0":1},"xorders-eu":{"0":1},"orders":{"0":1}}"#,
+            vec![stranger; 2],
+        ),
+        (pattern(".*"), r#"{"__consumer_offsets":{"0":-2}}"#, vec![stranger]),
+        (pattern(".*"), "earliest", vec![]),
+        (assign(r#"{"orders":[0,2]}"#), r#"{"orders":{"0":-1,"2":5}}"#, vec![]),
+        (
+            assign(r#"{"orders":[0,2]}"#),
+            r#"{"orders":{"1":5,"2":5,"3":-2}}"#,
+            vec![unlisted; 2],
+        ),
+        (assign(r#"{"orders":[0,2]}"#), r#"{"payments":{"0":5}}"#, vec![stranger]),
+    ] {
+        let source = SourceConfig::Kafka(KafkaSource {
+            subscription,
+            extra_options: map(&[("startingOffsets", starts)]),
+        });
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|problem| format!("source_config.kafka_stream_config.extra_options: {problem}"))
+            .collect();
+        let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+        check(|stream| stream.source = source, &expected);
+    }
 }
 
 #[test]

@@ -16,12 +16,18 @@ pub(super) fn source_config() -> Attribute {
         ),
         (
             "subscribe_pattern",
-            optional_text("Java regular expression that must match the whole topic name.", REPLACES),
+            optional_text(
+                "Java regular expression (`java.util.regex.Pattern`) that must match the whole topic name. Topics that match later are read \
+                 from their first record; the cluster's own topics never match. One that is deleted is not waited for, unless records of it \
+                 may not have been read: then `operations.on_data_loss` decides.",
+                REPLACES,
+            ),
         ),
         (
             "assign",
             optional_text(
-                "JSON object of topic to list of partitions; only those are read, ever: `{\"topic\": [0, 1]}`.",
+                "JSON object of topic to list of partitions; only those are read, ever: `{\"topic\": [0, 1]}`. One that is not there is named \
+                 in the status, and read from its first record once it is.",
                 REPLACES,
             )
             .equal_text_by(equality::same_assignment),
@@ -40,8 +46,13 @@ pub(super) fn source_config() -> Attribute {
             Attribute::optional(
                 Type::map(Type::String),
                 say(
-                    "Options of the reader. Known are `maxOffsetsPerTrigger`, `startingOffsets`, `includeHeaders`, \
-                     `kafka.request.timeout.ms`, `kafka.session.timeout.ms`, `kafka.max.partition.fetch.bytes`.",
+                    "Options of the reader; others are refused. `startingOffsets`: `latest` (the default), `earliest`, or JSON \
+                     `{\"topic\": {\"0\": 23, \"1\": -2}}` with -1 for latest and -2 for earliest, for partitions that exist when the stream is \
+                     created; one that is not named starts at latest, and one that is named must exist. `maxOffsetsPerTrigger`: most records \
+                     in one commit. `includeHeaders`: `true` adds the column `headers`, an array of structs of `key` and `value`. \
+                     `kafka.request.timeout.ms` (1000 to 300000): longest wait for a broker's answer. `kafka.max.partition.fetch.bytes`: \
+                     what one fetch asks for per partition. `kafka.session.timeout.ms` is taken for the sake of configurations that \
+                     have it: there is no consumer group whose session could end.",
                     REPLACES,
                 ),
             )
