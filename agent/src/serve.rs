@@ -91,7 +91,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let connection_changes = Arc::new(ConnectionChanges::default());
     let directory = Arc::new(Directory::new(config.groups.clone()).with_issuers(config.access.issuers()));
     let aws = Arc::new(AwsCredentials::default());
-    let resolver = StoreResolver::new(store.clone(), vault.clone(), connection_changes.clone());
+    let resolver = StoreResolver::new(store.clone(), vault.clone(), aws.clone(), connection_changes.clone());
     let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     let mut settings = engine_settings(&config);
     settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;

@@ -7,6 +7,7 @@ that it can be away and come back, or hang after so many calls.
 
 import base64
 import datetime
+import io
 import json
 import logging
 import sys
@@ -70,6 +71,8 @@ class Gate:
         self.app = app
         self.changed = threading.Condition()
         self.signed_in = []
+        # What nobody but the agent may see, by name.
+        self.secrets = []
         self.calls = 0
         self.lets_through = None
 
@@ -87,12 +90,17 @@ class Gate:
             start_response("403 Forbidden", [])
             return []
         self.signed_in.append(who)
+        self.secrets.append(("token", token))
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [f"{end} {who}".encode()]
 
     def __call__(self, environ, start_response):
         if environ["PATH_INFO"].startswith(TOKENS):
             return self.token(environ["PATH_INFO"][len(TOKENS) :], start_response)
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = io.BytesIO(body)
+        if environ.get("HTTP_X_AMZ_TARGET") == "TrentService.Encrypt":
+            self.secrets.append(("data key", json.loads(body)["Plaintext"]))
         with self.changed:
             self.calls += 1
             number = self.calls
@@ -159,6 +167,10 @@ class Aws:
             return self.gate.calls
         if action == "signed_in":
             return self.gate.signed_in
+        if action == "secrets":
+            sessions = get_backend("sts")[ACCOUNT]["aws"].assumed_roles
+            keys = [("secret access key", role.secret_access_key) for role in sessions]
+            return self.gate.secrets + keys + [("session token", role.session_token) for role in sessions]
         if action == "user":
             return self.user(request["name"], request["statements"])
         if action == "allow":

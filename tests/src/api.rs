@@ -1,6 +1,7 @@
 //! The agent's gRPC API as blocking calls, for what tests do behind Terraform's back.
 //! Invariant: every call has a deadline.
 
+mod credentials;
 mod governance;
 
 use std::future::Future;

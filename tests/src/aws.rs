@@ -97,6 +97,17 @@ impl Aws {
         signed_in.as_array().unwrap().iter().map(text).collect()
     }
 
+    /// What nobody but the agent may see, by name, and as it went over the wire.
+    pub fn secrets(&mut self) -> Vec<(String, String)> {
+        let secrets = self.ask(&json!({"action": "secrets"}));
+        secrets
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|secret| (text(&secret[0]), text(&secret[1])))
+            .collect()
+    }
+
     /// The environment of an agent that is that user here.
     #[must_use]
     pub fn environment(&self, user: &AwsUser) -> Environment {

@@ -40,7 +40,20 @@ impl SecureKafka {
     /// Starts one. Its certificate is for `localhost` only.
     #[must_use]
     pub fn start() -> Self {
+        Self::launched(None)
+    }
+
+    /// Starts one that takes tokens of AWS IAM, too, on the listener for SASL over TLS; `verifier` tells it whose one is.
+    #[must_use]
+    pub fn start_knowing_tokens(verifier: &str) -> Self {
+        Self::launched(Some(verifier))
+    }
+
+    fn launched(tokens_verifier: Option<&str>) -> Self {
         let folder = fresh_folder("kafka-security");
+        if let Some(verifier) = tokens_verifier {
+            fs::write(folder.join("tokens-verifier"), verifier).unwrap();
+        }
         let (authority, key, certificate) = certificates();
         fs::write(folder.join("broker.pem"), format!("{key}{certificate}{authority}")).unwrap();
         fs::write(folder.join("plain-users"), format!("user_{PLAIN_USER}=\"{PLAIN_PASSWORD}\"")).unwrap();

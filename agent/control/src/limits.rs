@@ -320,5 +320,8 @@ pub(crate) const AMBIENT_CREDENTIALS_AGE_MAX: Duration = Duration::from_secs(300
 /// Whoever wants credentials that were refused a moment ago gets the same answer: many streams with one role ask once.
 pub(crate) const ASSUME_AGAIN_WAIT: Duration = Duration::from_secs(5);
 
+/// How long a token for Amazon MSK is good for: the longest that MSK takes.
+pub(crate) const MSK_TOKEN_LIFE: Duration = Duration::from_secs(900);
+
 /// Credentials that are kept: one for each stream with a role, about two kilobytes each.
 pub(crate) const CREDENTIALS_CACHED_MAX: usize = 1_024;

@@ -39,6 +39,7 @@ impl ConnectionResolver for Plaintext {
         Ok(ClientProperties {
             bootstrap_servers,
             properties: BTreeMap::new(),
+            tokens: None,
             identity: "plaintext".to_owned(),
         })
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use async_trait::async_trait;
 use stream_spec::stream::{ConnectionConfig, StreamSpec};
@@ -33,6 +34,22 @@ impl From<&str> for PropertyValue {
     }
 }
 
+/// What a client shows its brokers instead of a password, for a while.
+#[derive(Clone)]
+pub struct BearerToken {
+    /// The token: a secret until its end.
+    pub value: PropertyValue,
+    /// Its end.
+    pub expires_at: SystemTime,
+}
+
+/// Gives a client tokens for as long as it is open.
+#[async_trait]
+pub trait TokenSource: Send + Sync + 'static {
+    /// A token that is good for some minutes. Ends within a bound. Errors are for people: what is wrong, and what to do.
+    async fn token(&self) -> Result<BearerToken, String>;
+}
+
 /// What a source's client is opened with. Holds secret bytes: it lives only while a client is opened, and prints none.
 #[derive(Clone)]
 pub struct ClientProperties {
@@ -40,6 +57,8 @@ pub struct ClientProperties {
     pub bootstrap_servers: String,
     /// librdkafka properties beside the address, security included.
     pub properties: BTreeMap<String, PropertyValue>,
+    /// Who gives the tokens that this client signs in with, if it does.
+    pub tokens: Option<Arc<dyn TokenSource>>,
     /// Equal for two opens that give interchangeable clients; never derived from a secret's bytes.
     pub identity: String,
 }

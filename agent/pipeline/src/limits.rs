@@ -146,6 +146,9 @@ pub const ANSWER_GRACE: Duration = Duration::from_secs(3);
 /// How long one call blocks a thread while a cluster is away: the process cannot end before such calls do.
 pub const BLOCKING_SLICE: Duration = Duration::from_millis(250);
 
+/// Longest wait of a client for the token that it signs in with: whoever gives tokens has a bound below it.
+pub const TOKEN_WAIT: Duration = Duration::from_secs(25);
+
 /// How long a new client may fail to connect before the reason is reported: a second attempt fits in it.
 pub const TROUBLE_PATIENCE: Duration = Duration::from_secs(3);
 

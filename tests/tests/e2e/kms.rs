@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use e2e::agent::{Agent, Environment};
 use e2e::api::Target;
 use e2e::aws::{Aws, AwsUser};
@@ -12,6 +14,8 @@ use e2e::spawn::{output, spawn};
 use e2e::wait::wait_until;
 use featurestore_proto::v1::connection::Options;
 use featurestore_proto::v1::{Connection, KafkaConnection, SecretRef};
+
+use crate::canary_search::{Canary, Search};
 
 const MAY_USE_KEYS: &[(&str, &str)] = &[("kms:Encrypt", "*"), ("kms:Decrypt", "*")];
 
@@ -41,7 +45,7 @@ impl Scene {
 
     /// Starts an agent under the key in KMS.
     fn agent(&self) -> Agent {
-        Agent::start_in(self.environment(&[(MASTER_KEY_KMS, &self.key)]))
+        Agent::start_in(self.environment(&[(MASTER_KEY_KMS, &self.key), ("FEATURESTORE_AGENT_LOG_LEVEL", "trace")]))
     }
 }
 
@@ -121,6 +125,13 @@ fn secrets_under_a_key_in_kms_are_used_and_opened_by_the_next_life() {
     agent.start_again();
     assert_open(&agent, &["first"]);
     assert!(!agent.folder().join("master.key").exists());
+    // Data keys are in no file and no log, which says all that it can.
+    let mut canaries = vec![Canary::of("key of the agent", scene.user.secret_access_key.as_bytes())];
+    for (name, secret) in scene.aws.secrets() {
+        canaries.push(Canary::of(&name, &BASE64_STANDARD.decode(&secret).unwrap()));
+    }
+    assert_eq!(canaries.len(), 2, "one scope was sealed");
+    assert_eq!(Search::new(&canaries).in_folder(agent.folder()), []);
 
     // Away: what needs the key says so, and what to do; all else goes on, in the next life too.
     scene.aws.leave();

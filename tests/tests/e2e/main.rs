@@ -9,6 +9,7 @@
 )]
 
 mod audit;
+mod aws_roles;
 mod bad_input;
 mod bench;
 mod bounds;

@@ -80,6 +80,7 @@ mod tests {
         let resolver = StoreResolver::new(
             store.clone(),
             Vault::new(store.clone(), MasterKeys::none("")),
+            Arc::default(),
             Arc::new(ConnectionChanges::default()),
         );
         let members = BTreeSet::from(["ann".to_owned()]);

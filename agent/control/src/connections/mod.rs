@@ -5,20 +5,23 @@
 
 mod changes;
 mod governed;
+mod msk;
 mod properties;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use stream_pipeline::connection::{ClientProperties, ConnectionResolver};
+use stream_pipeline::connection::{ClientProperties, ConnectionResolver, TokenSource};
 use stream_pipeline::error::{PipelineError, Retry};
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
-use stream_spec::name::{ConnectionName, ScopeName, SecretKey};
+use stream_spec::name::{ConnectionName, CredentialName, ScopeName, SecretKey};
 use stream_spec::options::connection::{self as registry, ConnectionOption};
 use stream_spec::stream::{ConnectionConfig, SecretRef, StreamSpec};
 use tokio::sync::watch;
 
+use self::msk::MskTokens;
+use crate::governance::credentials::{AwsCredentials, SessionName};
 use crate::governance::secrets::{ScopeId, SecretValue, Vault};
 use crate::store::records::ConnectionRecord;
 use crate::store::{Store, StoreError};
@@ -31,6 +34,7 @@ pub use governed::GovernedResolver;
 pub struct StoreResolver {
     store: Arc<dyn Store>,
     vault: Vault,
+    aws: Arc<AwsCredentials>,
     changes: Arc<ConnectionChanges>,
 }
 
@@ -39,8 +43,13 @@ pub(crate) type SecretValues = BTreeMap<&'static str, SecretValue>;
 
 impl StoreResolver {
     /// A resolver over this store.
-    pub fn new(store: Arc<dyn Store>, vault: Vault, changes: Arc<ConnectionChanges>) -> Self {
-        Self { store, vault, changes }
+    pub fn new(store: Arc<dyn Store>, vault: Vault, aws: Arc<AwsCredentials>, changes: Arc<ConnectionChanges>) -> Self {
+        Self {
+            store,
+            vault,
+            aws,
+            changes,
+        }
     }
 
     /// What a client of a stored connection is opened with.
@@ -68,8 +77,10 @@ impl StoreResolver {
             );
             return Err(unavailable("ConnectionChanged", message));
         }
-        let identity = format!("{}/{}/{revision}", record.uid, properties::digest_of_options(&record.spec));
-        properties::of(&record.spec, &values, identity)
+        let (tokens, credential) = self.tokens(&record.spec).await?;
+        let options = properties::digest_of_options(&record.spec);
+        let identity = format!("{}/{options}/{revision}/{credential}", record.uid);
+        properties::of(&record.spec, &values, tokens, identity)
     }
 
     /// What a client of a connection that is not stored is opened with; `literals` are the secrets that came with it.
@@ -81,7 +92,30 @@ impl StoreResolver {
                 literals.insert(option.name, value);
             }
         }
-        properties::of(spec, &literals, format!("declared/{}", uuid::Uuid::new_v4()))
+        let (tokens, _) = self.tokens(spec).await?;
+        properties::of(spec, &literals, tokens, format!("declared/{}", uuid::Uuid::new_v4()))
+    }
+
+    /// Who gives tokens to a client that signs in with a service credential, and which life and version of that it is.
+    async fn tokens(&self, spec: &ConnectionSpec) -> Result<(Option<Arc<dyn TokenSource>>, String), PipelineError> {
+        let ConnectionOptions::Kafka(kafka) = &spec.options else {
+            return Ok((None, String::new()));
+        };
+        let Some(name) = &kafka.credential else {
+            return Ok((None, String::new()));
+        };
+        let failed = |problem: String| unavailable("CredentialRefused", format!("connection `{}`: {problem}", spec.name));
+        let name = CredentialName::parse(name).map_err(|error| failed(error.to_string()))?;
+        let record = msk::credential(&self.store, &name).await.map_err(failed)?;
+        let version = format!("{}.{}", record.authorship.uid, record.generation);
+        let tokens = MskTokens {
+            store: self.store.clone(),
+            aws: self.aws.clone(),
+            credential: name,
+            region: msk::region_of(&kafka.bootstrap_servers),
+            session: SessionName::of(spec.name.as_str()),
+        };
+        Ok((Some(Arc::new(tokens)), version))
     }
 
     async fn referenced(&self, reference: &SecretRef) -> Result<SecretValue, String> {
@@ -128,7 +162,13 @@ impl ConnectionResolver for StoreResolver {
                 message: format!("connection `{name}` is of type KINESIS, and the stream reads Kafka; use a connection of type KAFKA"),
             });
         }
-        self.of_record(&record).await
+        let properties = self.of_record(&record).await?;
+        if let Some(tokens) = &properties.tokens {
+            // Known before anything is opened: the client itself would only say that nobody answers while AWS is slow.
+            let first = tokens.token().await;
+            first.map_err(|problem| unavailable("CredentialRefused", format!("connection `{name}`: {problem}")))?;
+        }
+        Ok(properties)
     }
 
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
@@ -189,6 +229,7 @@ mod tests {
         let resolver = StoreResolver::new(
             store.clone(),
             Vault::new(store.clone(), MasterKeys::none("")),
+            Arc::default(),
             Arc::new(ConnectionChanges::default()),
         );
         let before = connection("kafka");

@@ -2,9 +2,10 @@
 //! which wipes them, and into nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use stream_pipeline::connection::{ClientProperties, PropertyValue};
+use stream_pipeline::connection::{ClientProperties, PropertyValue, TokenSource};
 use stream_pipeline::error::PipelineError;
 use stream_spec::capability;
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec, KafkaConnectionOptions, SecurityProtocol};
@@ -14,7 +15,12 @@ use crate::governance::secrets::SecretValue;
 use crate::services::CAPABILITIES;
 
 /// What a client is opened with. Errors: what this agent cannot do, a password that is none.
-pub(super) fn of(spec: &ConnectionSpec, secrets: &SecretValues, identity: String) -> Result<ClientProperties, PipelineError> {
+pub(super) fn of(
+    spec: &ConnectionSpec,
+    secrets: &SecretValues,
+    tokens: Option<Arc<dyn TokenSource>>,
+    identity: String,
+) -> Result<ClientProperties, PipelineError> {
     let has: BTreeSet<_> = CAPABILITIES.iter().copied().collect();
     let missing = capability::missing(&capability::needed_by_connection(spec), &has);
     if let Some(violation) = missing.first() {
@@ -30,6 +36,7 @@ pub(super) fn of(spec: &ConnectionSpec, secrets: &SecretValues, identity: String
                 bootstrap_servers: kafka.bootstrap_servers.clone(),
                 properties: properties
                     .map_err(|problem| unavailable("SecretUnavailable", format!("connection `{}`: {problem}", spec.name)))?,
+                tokens,
                 identity,
             })
         }
@@ -61,7 +68,9 @@ fn of_kafka(kafka: &KafkaConnectionOptions, password: Option<&SecretValue>) -> R
             None => set("ssl.ca.location", "probe".into()),
         }
     }
-    if kafka.security_protocol.uses_sasl() && kafka.credential.is_none() {
+    if kafka.security_protocol.uses_sasl() && kafka.credential.is_some() {
+        set("sasl.mechanism", "OAUTHBEARER".into());
+    } else if kafka.security_protocol.uses_sasl() {
         let password = password.ok_or("it has no password")?;
         let password = password.expose_text().ok_or("its password is no text in UTF-8; put another one")?;
         if password.is_empty() || password.contains('\0') {
@@ -93,7 +102,7 @@ mod tests {
             option.write(&mut spec.options, Some((*text).to_owned())).unwrap();
         }
         let secrets = password.map(|text| ("password", SecretValue::from(text.to_owned())));
-        let found = match of(&spec, &secrets.into_iter().collect(), "i".to_owned()) {
+        let found = match of(&spec, &secrets.into_iter().collect(), None, "i".to_owned()) {
             Ok(found) => {
                 let shown: Vec<String> = found
                     .properties
@@ -124,6 +133,11 @@ mod tests {
             "sasl.mechanism=SCRAM-SHA-512 sasl.password=hunter2 sasl.username=ada security.protocol=sasl_ssl ssl.ca.pem=PEM",
         );
         check(&scram, None, "connection `c`: it has no password");
+        check(
+            &[("credential", "reader")],
+            None,
+            "sasl.mechanism=OAUTHBEARER security.protocol=sasl_ssl ssl.ca.location=probe",
+        );
         check(
             &scram,
             Some("hunter\u{0}2"),

@@ -159,6 +159,15 @@ impl AwsCredentials {
         })
     }
 
+    /// The region of the agent's environment.
+    pub async fn region(&self) -> Result<String, String> {
+        let look = async {
+            let configuration = self.environment.configuration().await?;
+            Ok(configuration.region().map(ToString::to_string).unwrap_or_default())
+        };
+        aws::within_bound(look).await
+    }
+
     /// The place in the cache, in that of the one that was not used for longest if it is full.
     fn last(&self, wanted: &Wanted) -> Arc<Mutex<Last>> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);

@@ -196,7 +196,12 @@ mod tests {
             let mut settings = EngineSettings::new(text(&self.warehouse()));
             settings.warehouse_id = store.warehouse_id().await.unwrap();
             let vault = Vault::new(store.clone(), MasterKeys::none(""));
-            let resolver = Arc::new(StoreResolver::new(store.clone(), vault, Arc::new(ConnectionChanges::default())));
+            let resolver = Arc::new(StoreResolver::new(
+                store.clone(),
+                vault,
+                Arc::default(),
+                Arc::new(ConnectionChanges::default()),
+            ));
             let engine = Arc::new(LocalEngine::new(Engine::new(settings, resolver).unwrap(), store.clone()));
             Agent { store, engine }
         }

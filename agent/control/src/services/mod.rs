@@ -60,6 +60,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ConnectionPlaintext,
     Capability::ConnectionSsl,
     Capability::ConnectionSasl,
+    Capability::ConnectionCredential,
     Capability::Secrets,
     Capability::Credentials,
     Capability::Volumes,

@@ -30,6 +30,15 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
         );
         return Ok(steps);
     }
+    if let Some(tokens) = &properties.tokens
+        && let Err(problem) = tokens.token().await
+    {
+        let nothing = "not tried, because there is nothing to sign in with".to_owned();
+        steps.push(step(ConnectionStep::TLS, Err(nothing)));
+        steps.push(step(ConnectionStep::AUTHENTICATION, Err(problem)));
+        skip(&mut steps, &[ConnectionStep::TOPICS]);
+        return Ok(steps);
+    }
     let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
     let protocol = properties.properties.get("security.protocol").map_or("", |value| value.expose());
     let (uses_tls, uses_sasl) = (protocol.contains("ssl"), protocol.contains("sasl"));
@@ -51,7 +60,7 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
             let kind = client.trouble_now().map(|trouble| trouble.kind);
             match kind {
                 // What is no trouble of TLS comes after it, if there is any.
-                Some(TroubleKind::Authentication) => {
+                Some(TroubleKind::Authentication | TroubleKind::Credential) => {
                     steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
                     steps.push(step(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
                 }

@@ -2,28 +2,73 @@
 //!
 //! Invariant: dropping the last reference never blocks the thread that drops it; closing has a thread of its own.
 
-use std::sync::Arc;
+use std::error::Error;
+use std::sync::{Arc, mpsc};
 use std::thread;
+use std::time::UNIX_EPOCH;
 
-use rdkafka::client::ClientContext;
+use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::options::ClientOptions;
 use super::trouble::Trouble;
-use crate::connection::ClientProperties;
+use crate::connection::{ClientProperties, TokenSource};
 use crate::error::{PipelineError, Retry};
 use crate::limits;
+
+/// What the agent calls itself to brokers.
+const CLIENT_ID: &str = "featurestore-agent";
 
 /// What librdkafka says by itself, outside any call.
 pub(crate) struct ClientEvents {
     /// The last thing that went wrong with the connection; `None` while all is well.
     trouble: watch::Sender<Option<Trouble>>,
+    tokens: Option<Tokens>,
+}
+
+/// Who gives the client tokens, and where that one waits for answers.
+struct Tokens {
+    source: Arc<dyn TokenSource>,
+    runtime: Handle,
+}
+
+impl Tokens {
+    fn of(properties: &ClientProperties) -> Result<Option<Self>, PipelineError> {
+        let Some(source) = properties.tokens.clone() else { return Ok(None) };
+        let runtime = Handle::try_current().map_err(|error| PipelineError::Internal {
+            message: format!("a client that signs in with tokens was opened outside of the runtime: {error}"),
+        })?;
+        Ok(Some(Self { source, runtime }))
+    }
+
+    /// Waits in this thread, which serves one client's events and nothing else.
+    fn next(&self) -> Result<OAuthToken, Box<dyn Error>> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let source = self.source.clone();
+        self.runtime.spawn(async move { drop(answer.send(source.token().await)) });
+        // A runtime that is shutting down drops the question, which ends the wait.
+        let token = answered.recv_timeout(limits::TOKEN_WAIT)??;
+        let lifetime = token.expires_at.duration_since(UNIX_EPOCH)?;
+        Ok(OAuthToken {
+            token: token.value.expose().to_owned(),
+            principal_name: CLIENT_ID.to_owned(),
+            lifetime_ms: i64::try_from(lifetime.as_millis())?,
+        })
+    }
 }
 
 impl ClientContext for ClientEvents {
+    // Asked when the client is opened, and again when four fifths of a token's life are over, whether or not anything is read.
+    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
+
+    fn generate_oauth_token(&self, _configuration: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
+        self.tokens.as_ref().ok_or("nobody gives this client tokens")?.next()
+    }
+
     fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
         match level {
             RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical | RDKafkaLogLevel::Error => {
@@ -62,7 +107,10 @@ impl OpenConsumer {
     /// Makes a consumer and the thread that serves its events. Contacts no broker yet.
     pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
         let trouble = watch::Sender::new(None);
-        let events = ClientEvents { trouble: trouble.clone() };
+        let events = ClientEvents {
+            trouble: trouble.clone(),
+            tokens: Tokens::of(properties)?,
+        };
         let consumer: BaseConsumer<ClientEvents> = configuration(properties, options).create_with_context(events).map_err(refused)?;
         let consumer = Arc::new(consumer);
         let served = consumer.clone();
@@ -113,7 +161,7 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
     }
     configuration
         .set("bootstrap.servers", &properties.bootstrap_servers)
-        .set("client.id", "featurestore-agent")
+        .set("client.id", CLIENT_ID)
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
         // A position that is not there is ours to decide about (confluentinc/librdkafka#3745).
@@ -161,16 +209,21 @@ fn refused(error: KafkaError) -> PipelineError {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use stream_spec::limits::{PARTITION_FETCH_BYTES, REQUEST_TIMEOUT_MILLIS};
 
     use super::*;
+    use crate::connection::BearerToken;
+    use crate::kafka::trouble::TroubleKind;
 
     #[test]
     fn a_reason_is_told_once_however_often_it_is_met() {
         let trouble = watch::Sender::new(None);
-        let events = ClientEvents { trouble: trouble.clone() };
+        let events = ClientEvents {
+            trouble: trouble.clone(),
+            tokens: None,
+        };
         let refused = KafkaError::Global(RDKafkaErrorCode::BrokerTransportFailure);
         let down = KafkaError::Global(RDKafkaErrorCode::AllBrokersDown);
         let mut reader = trouble.subscribe();
@@ -195,11 +248,13 @@ mod tests {
         let told = reader.borrow().as_ref().map(|trouble| trouble.text.clone());
         assert_eq!(told.as_deref(), Some("b:1/7: Disconnected"));
     }
+
     #[test]
     fn a_stream_s_options_reach_the_client_from_one_end_of_their_ranges_to_the_other() {
         let properties = ClientProperties {
             bootstrap_servers: "127.0.0.1:1".to_owned(),
             properties: Default::default(),
+            tokens: None,
             identity: "none".to_owned(),
         };
         let (timeouts, bytes) = (REQUEST_TIMEOUT_MILLIS, PARTITION_FETCH_BYTES);
@@ -219,5 +274,68 @@ mod tests {
             configuration.get("fetch.message.max.bytes"),
             Some(limits::PARTITION_FETCH_BYTES.to_string().as_str())
         );
+    }
+
+    /// Gives tokens of one second, or refuses, and counts.
+    struct ShortTokens {
+        given: watch::Sender<u32>,
+        refuses: bool,
+    }
+
+    #[async_trait::async_trait]
+    impl TokenSource for ShortTokens {
+        async fn token(&self) -> Result<BearerToken, String> {
+            self.given.send_modify(|given| *given += 1);
+            match self.refuses {
+                true => Err("the role `reader` is refused; mend its trust policy".to_owned()),
+                false => Ok(BearerToken {
+                    value: "canary-token".into(),
+                    expires_at: SystemTime::now() + Duration::from_secs(1),
+                }),
+            }
+        }
+    }
+
+    fn with_tokens(refuses: bool) -> (ClientProperties, watch::Receiver<u32>) {
+        let (given, seen) = watch::channel(0);
+        let properties = [("security.protocol", "sasl_plaintext"), ("sasl.mechanism", "OAUTHBEARER")];
+        let properties = ClientProperties {
+            bootstrap_servers: "127.0.0.1:1".to_owned(),
+            properties: properties.map(|(name, value)| (name.to_owned(), value.into())).into(),
+            tokens: Some(Arc::new(ShortTokens { given, refuses })),
+            identity: "i".to_owned(),
+        };
+        (properties, seen)
+    }
+
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_idle_client_asks_for_the_next_token_before_the_last_one_ends() {
+        let (properties, mut given) = with_tokens(false);
+        let _client = OpenConsumer::open(&properties, &ClientOptions::default()).unwrap();
+        tokio::time::timeout(DEADLINE, given.wait_for(|given| *given >= 3))
+            .await
+            .unwrap()
+            .unwrap();
+        let (closed, _) = with_tokens(false);
+        let outside = std::thread::spawn(move || OpenConsumer::open(&closed, &ClientOptions::default()).err());
+        assert!(matches!(outside.join().unwrap(), Some(PipelineError::Internal { .. })));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_gives_no_token_is_quoted_in_the_trouble() {
+        let (properties, _given) = with_tokens(true);
+        let client = OpenConsumer::open(&properties, &ClientOptions::default()).unwrap();
+        let mut trouble = client.trouble();
+        let of_credential = |trouble: &Option<Trouble>| trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Credential);
+        let seen = tokio::time::timeout(DEADLINE, trouble.wait_for(of_credential))
+            .await
+            .unwrap()
+            .unwrap()
+            .clone()
+            .unwrap();
+        assert_eq!(seen.text, "the role `reader` is refused; mend its trust policy");
+        assert_eq!(seen.reason(), "CredentialRefused");
     }
 }

@@ -79,6 +79,7 @@ impl Cluster {
         ClientProperties {
             bootstrap_servers: self.mock.bootstrap_servers(),
             properties: BTreeMap::new(),
+            tokens: None,
             identity: "mock".to_owned(),
         }
     }

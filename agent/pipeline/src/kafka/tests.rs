@@ -342,6 +342,7 @@ async fn a_partition_that_tells_no_range_is_reported_by_what_its_leader_says() {
     let properties = ClientProperties {
         bootstrap_servers: "127.0.0.1:1".to_owned(),
         properties: BTreeMap::new(),
+        tokens: None,
         identity: "none".to_owned(),
     };
     let pool = ClientPool::default();
@@ -368,6 +369,7 @@ async fn a_broker_that_is_not_there_is_named_with_librdkafkas_reason() {
     let properties = ClientProperties {
         bootstrap_servers: "127.0.0.1:1".to_owned(),
         properties: BTreeMap::new(),
+        tokens: None,
         identity: "none".to_owned(),
     };
     let pool = ClientPool::default();
@@ -393,6 +395,7 @@ async fn a_property_that_librdkafka_refuses_is_named_without_its_value() {
     let mut properties = ClientProperties {
         bootstrap_servers: "127.0.0.1:1".to_owned(),
         properties: BTreeMap::new(),
+        tokens: None,
         identity: "none".to_owned(),
     };
     properties.properties.insert("ssl.key.pem".to_owned(), "hunter2".into());

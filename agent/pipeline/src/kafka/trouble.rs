@@ -8,6 +8,12 @@ use rdkafka::error::RDKafkaErrorCode;
 
 use crate::connection::ClientProperties;
 
+/// What librdkafka says before the reason why it was given no token: when it asked, and when it needed one.
+const NO_TOKEN: [&str; 2] = [
+    "Failed to acquire SASL OAUTHBEARER token: ",
+    "there is no token available; last error: ",
+];
+
 /// What kind of trouble it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TroubleKind {
@@ -15,6 +21,8 @@ pub(crate) enum TroubleKind {
     Unreachable,
     /// The broker refuses user, password or mechanism.
     Authentication,
+    /// There is no token to sign in with.
+    Credential,
     /// The broker's certificate is not trusted.
     Certificate,
     /// TLS does not come about for another reason.
@@ -53,6 +61,12 @@ impl Trouble {
     /// What an error event of librdkafka means.
     pub(crate) fn of(code: Option<RDKafkaErrorCode>, reason: &str) -> Self {
         let text = lasting_part(reason);
+        if let Some((_, why)) = NO_TOKEN.iter().find_map(|words| text.split_once(words)) {
+            return Self {
+                kind: TroubleKind::Credential,
+                text: why.to_owned(),
+            };
+        }
         let kind = if text.contains("certificate verify failed") {
             TroubleKind::Certificate
         } else if code == Some(RDKafkaErrorCode::Authentication) {
@@ -78,6 +92,7 @@ impl Trouble {
         match self.kind {
             TroubleKind::Unreachable => "SourceUnreachable",
             TroubleKind::Authentication => "AuthenticationFailed",
+            TroubleKind::Credential => "CredentialRefused",
             TroubleKind::Certificate => "CertificateNotTrusted",
             TroubleKind::Tls => "TlsFailed",
         }
@@ -91,6 +106,15 @@ impl Trouble {
                 "cannot reach Kafka at `{bootstrap_servers}`: {}; check the address, and that the broker is up",
                 self.text
             ),
+            TroubleKind::Credential => format!("cannot sign in to Kafka at `{bootstrap_servers}`: {}", self.text),
+            TroubleKind::Authentication if security.mechanism.as_deref() == Some("OAUTHBEARER") => {
+                let said = without_broker(&self.text);
+                let said = said.strip_prefix("SASL authentication error: ").unwrap_or(said);
+                format!(
+                    "Kafka at `{broker}` refuses the role of the connection's service credential: {said}; see that a policy of the role \
+                     allows kafka-cluster:Connect on this cluster, and that the cluster takes IAM on this port"
+                )
+            }
             TroubleKind::Authentication => {
                 let user = security.user.as_deref().unwrap_or_default();
                 let mechanism = security.mechanism.as_deref().unwrap_or_default();
@@ -158,6 +182,7 @@ mod tests {
         let security = Security::of(&ClientProperties {
             bootstrap_servers: "b:1,c:2".to_owned(),
             properties,
+            tokens: None,
             identity: String::new(),
         });
         let trouble = Trouble::of(Some(code), said);
@@ -198,6 +223,22 @@ mod tests {
             &[],
             "TlsFailed TLS with Kafka at `b:1` does not come about: SSL handshake failed: SSL transport error: Success: connecting to a \
              PLAINTEXT broker listener?; check `security_protocol`, and that the port is one for TLS",
+        );
+        let token = [("sasl.mechanism", "OAUTHBEARER")];
+        for said in [
+            "Failed to acquire SASL OAUTHBEARER token: the role is refused",
+            "sasl_ssl://c:2/bootstrap: Failed to initialize SASL authentication: OAUTHBEARER cannot log in because there is no token \
+             available; last error: the role is refused (after 3ms in state AUTH_REQ)",
+        ] {
+            let expected = "CredentialRefused cannot sign in to Kafka at `b:1,c:2`: the role is refused";
+            check(RDKafkaErrorCode::Authentication, said, &token, expected);
+        }
+        check(
+            RDKafkaErrorCode::Authentication,
+            "sasl_ssl://c:2/bootstrap: SASL authentication error: {\"status\":\"invalid_token\"} (after 9ms in state AUTH_REQ)",
+            &token,
+            "AuthenticationFailed Kafka at `c:2` refuses the role of the connection's service credential: {\"status\":\"invalid_token\"}; see \
+             that a policy of the role allows kafka-cluster:Connect on this cluster, and that the cluster takes IAM on this port",
         );
         check(
             RDKafkaErrorCode::BrokerTransportFailure,

@@ -44,6 +44,7 @@ impl ConnectionResolver for Absent {
         Ok(ClientProperties {
             bootstrap_servers,
             properties: BTreeMap::new(),
+            tokens: None,
             identity,
         })
     }

@@ -29,6 +29,7 @@ impl ConnectionService {
         let resolver = StoreResolver::new(
             self.services.store.clone(),
             self.services.vault.clone(),
+            self.services.aws.clone(),
             self.services.connection_changes.clone(),
         );
         let (_room, properties) = match target {

@@ -156,6 +156,7 @@ async fn what_connections_use_is_deleted_only_by_force_and_its_changes_are_annou
     let resolver = crate::connections::StoreResolver::new(
         agent.services.store.clone(),
         agent.services.vault.clone(),
+        agent.services.aws.clone(),
         agent.services.connection_changes.clone(),
     );
     let mut changes = resolver.changes(&ConnectionConfig::UcConnectionName(user));
@@ -274,7 +275,12 @@ async fn all_pipelines_are_told_of_a_change_when_its_users_are_not_known() {
     let sqlite = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
     let store: Arc<dyn Store> = sqlite.clone();
     let (_reconciler, services) = services(&store, &FakeEngine::default(), CancellationToken::new());
-    let resolver = crate::connections::StoreResolver::new(store.clone(), services.vault.clone(), services.connection_changes.clone());
+    let resolver = crate::connections::StoreResolver::new(
+        store.clone(),
+        services.vault.clone(),
+        services.aws.clone(),
+        services.connection_changes.clone(),
+    );
     let changes = resolver.changes(&ConnectionConfig::UcConnectionName(ConnectionName::parse("user").unwrap()));
     sqlite.close().await;
     let secret = UsedThing::Secret(ScopeName::parse("pay").unwrap(), SecretKey::parse("password").unwrap());
