@@ -8,10 +8,11 @@ use std::process::Command;
 use e2e::agent::Agent;
 use e2e::config::{self, CONNECTION_NAME, STREAM, with};
 use e2e::kafka::kafka;
-use e2e::limits::SHORT_COMMAND;
+use e2e::limits::{SHORT_COMMAND, STREAM_SETTLES};
 use e2e::paths::binary;
 use e2e::spawn::output;
 use e2e::terraform::Workspace;
+use e2e::wait::wait_until;
 use featurestore_proto::v1::SecurableType;
 use serde_json::{Value, json};
 
@@ -131,9 +132,21 @@ fn a_stream_of_one_who_is_no_admin_takes_what_was_granted_and_nothing_less() {
     workspace.apply_now().assert_success();
     workspace.plan().assert_empty();
     stage.await_active();
-    let records = stage.produce_orders(0, 8);
+    let mut records = stage.produce_orders(0, 8);
     assert_rows(&stage.table(), &records, order_value);
     assert_eq!(workspace.resource(STREAM)["created_by"], "ada");
+    // What it runs as loses a privilege under way, and gets it back.
+    api.set_grants(SecurableType::Connection, CONNECTION_NAME, &[]).unwrap();
+    wait_until("the stream says what is missing", STREAM_SETTLES, || {
+        let status = format!("{:?}", stage.record().status);
+        let told = status.contains("PrivilegeMissing") && status.contains("USE CONNECTION");
+        if told { Ok(()) } else { Err(status) }
+    });
+    api.set_grants(SecurableType::Connection, CONNECTION_NAME, &[("ada", &["USE CONNECTION"])])
+        .unwrap();
+    stage.await_active();
+    records.extend(stage.produce_orders(8, 8));
+    assert_rows(&stage.table(), &records, order_value);
     // Terraform plans what is gone once more before it destroys the rest, and that needs what nobody can hold any more.
     assert!(api.delete_stream(config::STREAM_NAME).unwrap());
     api.delete_connection(CONNECTION_NAME).unwrap();

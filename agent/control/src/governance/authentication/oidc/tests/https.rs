@@ -163,11 +163,12 @@ async fn whoever_cannot_show_that_it_is_the_issuer_is_not_asked_for_keys() {
         .unwrap_err();
     assert!(matches!(refused, OidcError::NoKeys(_)), "{refused:?}");
     // A right one that sends elsewhere.
-    let mut documents = issuer.documents.lock().unwrap();
-    let keys = documents.remove("/keys").unwrap();
-    documents.insert("/moved".to_owned(), keys);
-    documents.insert("/keys".to_owned(), Err(format!("{}/moved", issuer.url)));
-    drop(documents);
+    {
+        let mut documents = issuer.documents.lock().unwrap();
+        let keys = documents.remove("/keys").unwrap();
+        documents.insert("/moved".to_owned(), keys);
+        documents.insert("/keys".to_owned(), Err(format!("{}/moved", issuer.url)));
+    }
     let refused = issuer.taken_with(Some("ca.pem")).verify(&issuer.token(&signer)).await.unwrap_err();
     assert!(matches!(refused, OidcError::NoKeys(_)), "{refused:?}");
 }
