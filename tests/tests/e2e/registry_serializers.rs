@@ -150,14 +150,16 @@ fn protobuf_messages_name_their_message_and_their_compiled_schema_is_read() {
 
 #[test]
 fn a_guid_in_a_header_is_known_for_one() {
+    const NAMED: &str = r#"{"type": "record", "name": "Named", "fields": [{"name": "name", "type": "string"}]}"#;
     let registry = SmallRegistry::start();
     for (part, subject, header) in [
         (Part::Value, "guids-value", framing::PAYLOAD_GUID_HEADER),
         (Part::Key, "guids-key", framing::KEY_GUID_HEADER),
     ] {
-        registry.register(subject, &Schema::avro("\"string\""));
-        let serializer = Serializer::avro(registry.url(), "guids", part, "\"string\"");
-        let written = serializer.with_latest().with_guid_header().serialize(&[json!("k")]);
+        // A record: the serializer cannot take the latest of a schema that is a name alone.
+        registry.register(subject, &Schema::avro(NAMED));
+        let serializer = Serializer::avro(registry.url(), "guids", part, NAMED);
+        let written = serializer.with_latest().with_guid_header().serialize(&[json!({"name": "k"})]);
         let [(name, value)] = written[0].headers.as_slice() else {
             panic!("{written:?}")
         };
