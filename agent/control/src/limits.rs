@@ -13,6 +13,9 @@ pub(crate) const DATABASE_BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Names that one message lists: enough to act on, never a page full.
 pub(crate) const NAMES_IN_A_MESSAGE_MAX: usize = 5;
 
+/// Users of one thing that are looked at before its deletion is refused: whether a caller may know of each is asked of the store.
+pub(crate) const USERS_LOOKED_AT_MAX: usize = 100;
+
 /// First wait after a failed reconcile run: long enough for a hiccup to pass, short enough not to be noticed.
 pub(crate) const RETRY_WAIT_FIRST: Duration = Duration::from_millis(500);
 

@@ -255,16 +255,18 @@ async fn a_literal_secret_is_checked_in_the_plan_without_its_value() {
 async fn a_connection_in_use_that_would_be_replaced_warns() {
     let bench = Bench::start().await;
     let stored = bench.applied_connection(None, &connection()).await;
-    bench.agent.world().used_by = vec!["main.payments.cards".to_owned()];
-    for changed in [
-        with(kinesis(), "/name", json!("kafka")),
-        with(connection(), "/name", json!("other")),
+    let renamed = with(connection(), "/name", json!("other"));
+    let cards = || vec!["main.payments.cards".to_owned()];
+    for (changed, used_by, others, said) in [
+        (with(kinesis(), "/name", json!("kafka")), cards(), 0, "`main.payments.cards`."),
+        (renamed.clone(), cards(), 0, "`main.payments.cards`."),
+        (renamed.clone(), cards(), 2, "and 2 more that you may not see"),
+        (renamed, Vec::new(), 3, "3 of them that you may not see"),
     ] {
+        bench.agent.world().used_by = used_by;
+        bench.agent.world().used_by_others = others;
         let words = bench.plan_connection(Some(&stored), &changed).await.words();
-        assert!(
-            words.contains("Connection Is In Use") && words.contains("`main.payments.cards`"),
-            "{words}"
-        );
+        assert!(words.contains("Connection Is In Use") && words.contains(said), "{words}");
     }
     let update = bench
         .plan_connection(Some(&stored), &with(connection(), "/comment", json!("new")))

@@ -84,6 +84,7 @@ pub(crate) struct World {
     pub(crate) checked_passwords: Vec<Option<String>>,
     /// Answers of CheckConnection: who uses the connection.
     pub(crate) used_by: Vec<String>,
+    pub(crate) used_by_others: u32,
     /// The verdict that CheckStream answers instead of the true one.
     pub(crate) scripted_verdict: Option<v1::Verdict>,
     /// The streams whose places CheckStream was asked about.

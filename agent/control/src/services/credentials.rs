@@ -10,6 +10,7 @@ use super::Services;
 use super::error::ServiceError;
 use super::governed::{self, Planned};
 use super::page::{Page, PageRequest};
+use super::users::{self, Used};
 use crate::clock;
 use crate::governance::credentials::SessionName;
 use crate::governance::{Action, RequestContext, Securable};
@@ -160,7 +161,14 @@ impl CredentialService {
                 Ok(())
             }
             DeletedIfUnused::Missing => Err(governed::not_found::<CredentialRecord>(name.as_str())),
-            DeletedIfUnused::InUse(users) => Err(governed::in_use("name", name.as_str(), "the credential", &users)),
+            DeletedIfUnused::InUse(users) => {
+                let used = Used {
+                    field: "name",
+                    value: name.as_str(),
+                    what: "the credential",
+                };
+                Err(users::in_use(&self.services, &context.principal, used, &users).await)
+            }
         }
     }
 }

@@ -9,10 +9,9 @@ use super::page::{Page, PageRequest};
 use crate::clock;
 use crate::governance::privilege::SecurableType;
 use crate::governance::{Listed, RequestContext, SecurableKind};
-use crate::limits::{NAMES_IN_A_MESSAGE_MAX, WRITE_ATTEMPTS_MAX};
+use crate::limits::WRITE_ATTEMPTS_MAX;
 use crate::store::Replaced;
 use crate::store::documents::{self, CredentialRecord, Owned, ScopeRecord, VolumeRecord};
-use crate::store::users::Users;
 
 /// A kind of document in the words of the services.
 pub(super) trait Governed: Owned {
@@ -158,27 +157,6 @@ pub(super) async fn delete<T: Governed>(services: &Services, context: &RequestCo
         found,
         wanted: found,
     })
-}
-
-/// The refusal to delete something that others use.
-pub(super) fn in_use(field: &'static str, value: &str, what: &str, users: &Users) -> ServiceError {
-    let mut problems = Vec::new();
-    for (kind, names) in [("connections", shown(&users.connections)), ("streams", shown(&users.streams))] {
-        if !names.is_empty() {
-            problems.push(format!("{kind} use {what}, among them {names}"));
-        }
-    }
-    ServiceError::precondition(
-        field,
-        value,
-        problems.join("; "),
-        "change or delete them first, or force the deletion",
-    )
-}
-
-fn shown(names: &[impl std::fmt::Display]) -> String {
-    let names: Vec<String> = names.iter().take(NAMES_IN_A_MESSAGE_MAX).map(|name| format!("`{name}`")).collect();
-    names.join(", ")
 }
 
 pub(super) fn another_life<T: Governed>(name: &str) -> ServiceError {

@@ -17,6 +17,7 @@ pub mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 pub mod tokens;
+mod users;
 pub mod volumes;
 mod wait;
 

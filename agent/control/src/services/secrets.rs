@@ -10,6 +10,7 @@ use super::Services;
 use super::error::{Kind, ServiceError};
 use super::governed;
 use super::page::{self, Page, PageRequest};
+use super::users::{self, Used};
 use crate::clock;
 use crate::governance::secrets::{PutCondition, ScopeId, SecretValue};
 use crate::governance::{Action, RequestContext, Securable};
@@ -75,7 +76,14 @@ impl SecretService {
                 Ok(())
             }
             DeletedIfUnused::Missing => Err(governed::not_found::<ScopeRecord>(name.as_str())),
-            DeletedIfUnused::InUse(users) => Err(governed::in_use("name", name.as_str(), "secrets of the scope", &users)),
+            DeletedIfUnused::InUse(users) => {
+                let used = Used {
+                    field: "name",
+                    value: name.as_str(),
+                    what: "secrets of the scope",
+                };
+                Err(users::in_use(&self.services, &context.principal, used, &users).await)
+            }
         }
     }
 
@@ -169,7 +177,14 @@ impl SecretService {
                 Ok(())
             }
             DeletedIfUnused::Missing => Err(ServiceError::NotFound { kind: Kind::Secret, name }),
-            DeletedIfUnused::InUse(users) => Err(governed::in_use("key", &name, "the secret", &users)),
+            DeletedIfUnused::InUse(users) => {
+                let used = Used {
+                    field: "key",
+                    value: &name,
+                    what: "the secret",
+                };
+                Err(users::in_use(&self.services, &context.principal, used, &users).await)
+            }
         }
     }
 }

@@ -44,14 +44,16 @@ impl ConnectionResource {
         });
         // Silence and refusals were told when the planned connection was checked.
         let Ok(Consulted::Answer(answer)) = asked.await else { return };
-        if answer.used_by.is_empty() {
-            return;
-        }
-        let users: Vec<String> = answer.used_by.iter().map(|user| format!("`{user}`")).collect();
+        let named: Vec<String> = answer.used_by.iter().map(|user| format!("`{user}`")).collect();
+        let users = match (named.is_empty(), answer.used_by_others) {
+            (true, 0) => return,
+            (true, others) => format!("{others} of them that you may not see"),
+            (false, 0) => format!("among them {}", named.join(", ")),
+            (false, others) => format!("among them {}, and {others} more that you may not see", named.join(", ")),
+        };
         let detail = format!(
-            "The plan deletes the connection `{name}` to make another one. The agent refuses that while streams use it, among them {}. \
-             Unless the same plan destroys or replaces these, make the new connection under another name beside this one.",
-            users.join(", ")
+            "The plan deletes the connection `{name}` to make another one. The agent refuses that while streams use it, {users}. \
+             Unless the same plan destroys or replaces these, make the new connection under another name beside this one."
         );
         let cause = plan.requires_replace.first().cloned().unwrap_or_default();
         plan.tell(Diagnostic::warning("Connection Is In Use", detail).at(cause));

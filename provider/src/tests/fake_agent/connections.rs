@@ -121,6 +121,7 @@ impl ConnectionService for Services {
                 violations: Vec::new(),
                 missing_capabilities,
                 used_by: world.used_by.clone(),
+                used_by_others: world.used_by_others,
             },
         )
     }

@@ -19,12 +19,14 @@ use super::Services;
 use super::error::{Kind, ServiceError};
 use super::filling::Filling;
 use super::page::{Page, PageRequest};
+use super::users::{self, Used};
 use crate::connections::secrets_revision;
 use crate::governance::privilege::SecurableType;
 use crate::governance::{Action, Listed, RequestContext, Securable, SecurableKind};
-use crate::limits::NAMES_IN_A_MESSAGE_MAX;
+use crate::limits::{NAMES_IN_A_MESSAGE_MAX, USERS_LOOKED_AT_MAX};
 use crate::store::DeletedConnection;
 use crate::store::records::ConnectionRecord;
+use crate::store::users::Users;
 
 pub use attempt::ConnectionToTest;
 pub use secrets::LiteralChanges;
@@ -59,8 +61,10 @@ pub struct CheckedConnection {
     pub violations: Vec<Violation>,
     /// What this agent cannot do yet.
     pub missing_capabilities: Vec<Violation>,
-    /// Streams that use the existing connection of that name, some of them.
+    /// Streams that use the existing connection of that name, some of those that the caller may read.
     pub used_by: Vec<StreamName>,
+    /// How many use it that the caller may not read.
+    pub used_by_others: usize,
 }
 
 /// Makes a new declaration from the one in force.
@@ -156,15 +160,17 @@ impl ConnectionService {
                 Ok(())
             }
             DeletedConnection::Missing => Err(not_found(name)),
-            DeletedConnection::InUse(users) => {
-                let users: Vec<String> = users.iter().map(|user| format!("`{user}`")).collect();
-                let problem = format!("streams use the connection, among them {}", users.join(", "));
-                Err(ServiceError::precondition(
-                    "name",
-                    name.as_str(),
-                    problem,
-                    "delete the streams first, or force the deletion",
-                ))
+            DeletedConnection::InUse(streams) => {
+                let used = Used {
+                    field: "name",
+                    value: name.as_str(),
+                    what: "the connection",
+                };
+                let users = Users {
+                    streams,
+                    ..Users::default()
+                };
+                Err(users::in_use(&self.services, &context.principal, used, &users).await)
             }
         }
     }
@@ -177,10 +183,13 @@ impl ConnectionService {
             .authorizer
             .authorize(context, Action::Check, Securable::DeclaredConnection(&connection.spec))
             .await?;
-        let used_by = self.services.store.streams_on_connection(name, NAMES_IN_A_MESSAGE_MAX).await?;
+        let users = self.services.store.streams_on_connection(name, USERS_LOOKED_AT_MAX).await?;
+        let mut users = users::streams(&self.services, &context.principal, &users).await?;
+        users.readable.truncate(NAMES_IN_A_MESSAGE_MAX);
         let existing = self.services.store.connection(name).await?;
         Ok(CheckedConnection {
-            used_by,
+            used_by: users.readable,
+            used_by_others: users.others,
             ..self.judge(connection, existing.as_ref(), Values::StandIns)
         })
     }
@@ -211,6 +220,7 @@ impl ConnectionService {
             violations,
             missing_capabilities: capability::missing(&capability::needed_by_connection(spec), &self.services.capabilities),
             used_by: Vec::new(),
+            used_by_others: 0,
         }
     }
 

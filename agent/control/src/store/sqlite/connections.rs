@@ -6,7 +6,7 @@ use stream_spec::name::ConnectionName;
 use super::{WorkError, grants, secrets, streams};
 use crate::governance::privilege::SecurableType;
 use crate::governance::secrets::ScopeId;
-use crate::limits::NAMES_IN_A_MESSAGE_MAX;
+use crate::limits::USERS_LOOKED_AT_MAX;
 use crate::store::payload;
 use crate::store::records::ConnectionRecord;
 use crate::store::secrets::SecretsWritten;
@@ -91,7 +91,7 @@ pub(super) fn delete(
         return Ok(DeletedConnection::Missing);
     };
     if !even_if_used {
-        let users = streams::on_connection(transaction, name.as_str(), NAMES_IN_A_MESSAGE_MAX)?;
+        let users = streams::on_connection(transaction, name.as_str(), USERS_LOOKED_AT_MAX)?;
         if !users.is_empty() {
             return Ok(DeletedConnection::InUse(users));
         }

@@ -4,6 +4,7 @@ mod audit;
 mod checks;
 mod grants;
 mod lists;
+mod users;
 
 use std::collections::BTreeSet;
 
