@@ -103,7 +103,11 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
         .with_context(|| format!("cannot listen on {}; choose another address with --listen", config.listen))?;
     let address = listener.local_addr().context("cannot tell the port that was taken")?;
 
+    let changes = connection_changes.clone();
     let door = open_door(&config, &store, &directory).await?;
+    // A pipeline looks at what its identity holds when it looks at its connection.
+    let door = Arc::new(door.telling_of_other_groups(move || changes.announce_all()));
+    let refusals = door.refusals();
     let certificates = certificates(&config).await?;
     let watching = certificates
         .clone()
@@ -121,7 +125,7 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     };
     let reconciler = Reconciler::start(store.clone(), engine.clone(), settings);
     let audit_tables = config.audit_table.then(|| engine.clone() as Arc<dyn SystemTables>);
-    let shipper = Shipper::start(store.clone(), audit_tables, Pace::default());
+    let shipper = Shipper::start(store.clone(), refusals, audit_tables, Pace::default());
     let authorizer = Arc::new(GrantAuthorizer::new(store.clone()));
     let services = Services::new(ServicesSettings {
         store,
@@ -191,7 +195,7 @@ async fn keep_others_out(engine: &Engine) -> anyhow::Result<()> {
 }
 
 /// Finds out who calls. Whoever must show who they are finds the admin token in the data folder.
-async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Directory>) -> anyhow::Result<Arc<Authenticator>> {
+async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Directory>) -> anyhow::Result<Authenticator> {
     let door = if config.access.insecure_local {
         tracing::warn!("callers are not asked who they are: whoever reaches this machine's port may do everything");
         Door::Open
@@ -201,7 +205,7 @@ async fn open_door(config: &Config, store: &Arc<dyn Store>, directory: &Arc<Dire
         Door::Closed
     };
     let oidc = Oidc::new(config.access.issuers()).context("cannot use an [[oidc]] of the configuration")?;
-    Ok(Arc::new(Authenticator::new(store.clone(), directory.clone(), oidc, door)))
+    Ok(Authenticator::new(store.clone(), directory.clone(), oidc, door))
 }
 
 /// The certificates to serve with, if there are any.

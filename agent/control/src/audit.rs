@@ -1,9 +1,12 @@
 //! What is remembered of each call: who asked for what, and what came of it. Never what was in it.
 //!
+//! Of callers that are not known the door counts where they come from (`refusals.rs`).
+//!
 //! A call is audited from the port on (`grpc/audited.rs`): an event lies beside the call's task while it runs, the authorizer
 //! notes what was asked for, and the first change that the call makes in the store takes the event into its own transaction. What
 //! changes nothing is written when it ends. The invariant: a change and its event are there together or not at all.
 
+pub mod refusals;
 pub mod ship;
 mod table;
 
@@ -38,7 +41,13 @@ pub struct AuditEvent {
     pub securable_name: String,
     /// `ok`, `permission_denied`, or the code of the error.
     pub outcome: String,
+    /// More about it, in words of ours; empty for a call.
+    #[serde(default)]
+    pub detail: String,
 }
+
+/// Outcome of what is not in the outbox because there was no room for it.
+pub(crate) const NOT_RECORDED: &str = "not_recorded";
 
 /// The event of the call that is on.
 #[derive(Debug, Default)]

@@ -109,6 +109,17 @@ pub(crate) const PAGE_BYTES_MAX: usize = 2 << 20;
 /// because a change without its event would be lost to the audit.
 pub(crate) const AUDIT_EVENTS_MAX: i64 = 1_000_000;
 
+/// Audit events from which on those of changes alone are taken, and others counted: whoever reads, or is denied, must not keep
+/// others from changing things. The rest is days of changes.
+pub(crate) const AUDIT_EVENTS_HIGH: i64 = AUDIT_EVENTS_MAX / 10 * 9;
+
+/// Addresses and reasons of refused callers that are told apart: those of an office. Of more, the count is told. A hundred thousand
+/// events a day at most.
+pub(crate) const REFUSED_PEERS_MAX: usize = 64;
+
+/// Between two audit events of one refused address and reason: soon enough to see that it goes on.
+pub(crate) const REFUSAL_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Between two looks for audit events that wait: soon enough for whoever looks into the table, and one file for all calls of a
 /// Terraform command.
 pub(crate) const AUDIT_INTERVAL: Duration = Duration::from_secs(5);

@@ -13,7 +13,9 @@ use stream_pipeline::table::{SystemTable, SystemValues, TableError};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::refusals::Refusals;
 use super::table;
+use crate::clock;
 use crate::limits::{AUDIT_BATCH_EVENTS, AUDIT_INTERVAL, AUDIT_RETRY_WAIT_MAX, AUDIT_STOP_WAIT, RETRY_WAIT_FIRST};
 use crate::reconcile::backoff::Backoff;
 use crate::store::{Store, StoreError};
@@ -66,10 +68,16 @@ pub struct Shipper {
 }
 
 impl Shipper {
-    /// Starts to carry events; without tables they are dropped from the outbox, because the log has them.
-    pub fn start(store: Arc<dyn Store>, tables: Option<Arc<dyn SystemTables>>, pace: Pace) -> Self {
+    /// Starts to carry events, those of refused callers among them; without tables they are dropped from the outbox, because the log
+    /// has them.
+    pub fn start(store: Arc<dyn Store>, refusals: Arc<Refusals>, tables: Option<Arc<dyn SystemTables>>, pace: Pace) -> Self {
         let stopping = CancellationToken::new();
-        let ship = Ship { store, tables, open: None };
+        let ship = Ship {
+            store,
+            refusals,
+            tables,
+            open: None,
+        };
         let task = tokio::spawn(run(ship, pace, stopping.clone()));
         Self { stopping, task }
     }
@@ -99,6 +107,7 @@ enum ShipError {
 
 struct Ship {
     store: Arc<dyn Store>,
+    refusals: Arc<Refusals>,
     tables: Option<Arc<dyn SystemTables>>,
     /// The table, once there was an event, with the outbox that it was opened for.
     open: Option<(String, Box<dyn OpenSystemTable>)>,
@@ -108,6 +117,7 @@ async fn run(mut ship: Ship, pace: Pace, stopping: CancellationToken) {
     let mut failures = 0;
     loop {
         let is_last = stopping.is_cancelled();
+        ship.collect(is_last).await;
         match ship.carry_all().await {
             Ok(()) => failures = 0,
             Err(error) => {
@@ -143,6 +153,17 @@ fn report(error: &ShipError) {
 }
 
 impl Ship {
+    /// Puts what was counted of refused callers into the outbox. What does not get there is in the log, call by call.
+    async fn collect(&self, is_last: bool) {
+        for event in self.refusals.take(clock::now_ms(), is_last) {
+            match self.store.append_audit_event(&event).await {
+                // Without room it is counted with the others.
+                Ok(true | false) => {}
+                Err(error) => tracing::error!(%error, "failed to write an event of refused callers; they are in the log alone"),
+            }
+        }
+    }
+
     /// Carries events until none waits.
     async fn carry_all(&mut self) -> Result<(), ShipError> {
         let Some(tables) = self.tables.clone() else {

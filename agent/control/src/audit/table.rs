@@ -28,7 +28,7 @@ pub(super) fn rows(outbox: &str, events: &[StoredAuditEvent]) -> Vec<SystemValue
     columns(outbox, events).into_iter().map(|(_, values)| values).collect()
 }
 
-fn columns(outbox: &str, events: &[StoredAuditEvent]) -> [(&'static str, SystemValues); 10] {
+fn columns(outbox: &str, events: &[StoredAuditEvent]) -> [(&'static str, SystemValues); 11] {
     let text = |read: fn(&StoredAuditEvent) -> &str| {
         // What an event does not have is null: a call that was refused before it was read is about nothing.
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -52,5 +52,6 @@ fn columns(outbox: &str, events: &[StoredAuditEvent]) -> [(&'static str, SystemV
         ("securable_type", text(|stored| &stored.event.securable_type)),
         ("securable_name", text(|stored| &stored.event.securable_name)),
         ("outcome", text(|stored| &stored.event.outcome)),
+        ("detail", text(|stored| &stored.event.detail)),
     ]
 }

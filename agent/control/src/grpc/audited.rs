@@ -67,7 +67,9 @@ async fn write_event(services: &Services, audited: &Audited, code: Code) {
     if !is_written {
         match services.store.append_audit_event(&event).await {
             Ok(true) => {}
-            Ok(false) => tracing::error!("the audit's outbox is full; the event of this call is in the log alone"),
+            Ok(false) => tracing::error!(
+                "the audit's outbox is nearly full, and what is left is for changes; the event of this call is in the log alone"
+            ),
             Err(error) => tracing::error!(%error, "failed to write the event of this call; it is in the log alone"),
         }
     }

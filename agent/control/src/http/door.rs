@@ -42,6 +42,7 @@ pub(super) async fn known_only(State(door): State<Arc<Door>>, mut request: Reque
         let shown = Shown {
             authorization: authorization(request.headers()),
             certificate: peer.certificate.as_deref(),
+            peer: peer.address,
         };
         door.authenticator.authenticate(&shown).await
     };

@@ -2,6 +2,7 @@
 //! one of its principal's while it is open, and as nobody's afterwards, though calls that came by it may go on.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,8 @@ use crate::limits::REFUSALS_PER_CONNECTION_MAX;
 pub(super) struct Peer {
     /// The name in its certificate, which was checked, or why there is none in it.
     pub(super) certificate: Option<Arc<Result<CertificateName, String>>>,
+    /// Where it comes from.
+    pub(super) address: Option<IpAddr>,
     seen: Arc<Seen>,
 }
 
@@ -76,6 +79,7 @@ impl Peer {
     pub(super) fn stranger(place: Stranger, certificate: Option<Result<CertificateName, String>>) -> Self {
         let peer = Self {
             certificate: certificate.map(Arc::new),
+            address: place.address(),
             ..Self::default()
         };
         *peer.seen.standing() = Standing::Stranger { _place: place };

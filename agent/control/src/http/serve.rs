@@ -32,9 +32,9 @@ pub async fn serve(listener: TcpListener, certificates: Option<Arc<Certificates>
             () = stopping.cancelled() => break,
         };
         match accepted {
-            Ok((tcp, _)) => {
+            Ok((tcp, address)) => {
                 let (certificates, router, stopping) = (certificates.clone(), router.clone(), stopping.clone());
-                let stranger = strangers.take_in();
+                let stranger = strangers.take_in(Some(address.ip()));
                 if let Err(error) = tcp.set_nodelay(true) {
                     // Only latency suffers without it.
                     tracing::debug!(%error, "failed to turn off delays of a connection");

@@ -2,6 +2,7 @@
 //! never a caller that is known, and never the newcomer: whoever can say who it is does so at once.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
@@ -26,12 +27,13 @@ struct Waiting {
 pub(super) struct Stranger {
     strangers: Arc<Strangers>,
     number: u64,
+    address: Option<IpAddr>,
     sent_away: CancellationToken,
 }
 
 impl Strangers {
-    /// Takes one more in, and sends the oldest away if there are too many.
-    pub(super) fn take_in(self: &Arc<Self>) -> Stranger {
+    /// Takes one more in, from that address, and sends the oldest away if there are too many.
+    pub(super) fn take_in(self: &Arc<Self>, address: Option<IpAddr>) -> Stranger {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.connections.len() >= STRANGERS_MAX
             && let Some((_, oldest)) = waiting.connections.pop_first()
@@ -44,12 +46,19 @@ impl Strangers {
         Stranger {
             strangers: self.clone(),
             number,
+            // One that comes by IPv4 to a port of both is the same one.
+            address: address.map(|address| address.to_canonical()),
             sent_away,
         }
     }
 }
 
 impl Stranger {
+    /// Where it comes from.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+
     /// Cancelled when it has to leave for others.
     pub(super) fn sent_away(&self) -> CancellationToken {
         self.sent_away.clone()

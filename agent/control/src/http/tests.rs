@@ -98,7 +98,7 @@ impl Port {
         let (ours, theirs) = tokio::io::duplex(BETWEEN_BYTES);
         tokio::spawn(converse(
             ours,
-            self.strangers.take_in(),
+            self.strangers.take_in(None),
             self.certificates.clone(),
             self.router.clone(),
             self.stopping.clone(),

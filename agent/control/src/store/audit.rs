@@ -26,7 +26,8 @@ pub struct AuditOutbox {
 /// The outbox of audit events. Events of changes get in with the change.
 #[async_trait]
 pub trait AuditStore: Send + Sync + 'static {
-    /// Appends an event of a call that changed nothing; false if there is no room.
+    /// Appends an event of what changed nothing; false if there is no room. Where the outbox is nearly full that is kept for changes:
+    /// others are counted, and the count is an event once there is room again.
     async fn append_audit_event(&self, event: &AuditEvent) -> Result<bool, StoreError>;
 
     /// The outbox. The first call gives it its id.

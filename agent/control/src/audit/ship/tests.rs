@@ -112,6 +112,7 @@ impl OpenSystemTable for FakeTable {
 struct Office {
     _folder: tempfile::TempDir,
     store: Arc<SqliteStore>,
+    refusals: Arc<Refusals>,
     tables: FakeTables,
 }
 
@@ -122,6 +123,7 @@ impl Office {
         Self {
             _folder: folder,
             store: Arc::new(store),
+            refusals: Arc::default(),
             tables: FakeTables::default(),
         }
     }
@@ -132,7 +134,7 @@ impl Office {
             interval: soon,
             backoff: Backoff { first: soon, max: soon },
         };
-        Shipper::start(self.store.clone(), Some(Arc::new(self.tables.clone())), pace)
+        Shipper::start(self.store.clone(), self.refusals.clone(), Some(Arc::new(self.tables.clone())), pace)
     }
 
     async fn note(&self, events: usize) {
@@ -201,10 +203,23 @@ async fn events_that_are_in_the_table_already_are_forgotten_and_those_of_a_datab
 }
 
 #[tokio::test]
+async fn refused_callers_are_carried_too_and_the_last_ones_at_the_end() {
+    let office = Office::new().await;
+    office.refusals.note(None, "unknown token", 5);
+    let shipper = office.start();
+    wait_until("the first is carried", || async { office.tables.numbers() == [1] }).await;
+    office.refusals.note(None, "unknown token", 6);
+    shipper.shut_down().await;
+    assert_eq!(office.tables.numbers(), [1, 2]);
+}
+
+#[tokio::test]
 async fn without_a_table_events_do_not_pile_up() {
     let office = Office::new().await;
     office.note(3).await;
-    Shipper::start(office.store.clone(), None, Pace::default()).shut_down().await;
+    Shipper::start(office.store.clone(), Arc::default(), None, Pace::default())
+        .shut_down()
+        .await;
     assert!(office.nothing_waits().await);
 }
 

@@ -10,7 +10,7 @@ use crate::clock;
 use crate::governance::principal::{ADMIN, ADMIN_GROUP, LOCAL_ADMIN, Principal, check_name};
 use crate::limits::GROUPS_SEEN_AGE_MAX;
 use crate::store::documents::{self, PrincipalRecord};
-use crate::store::{Store, StoreError};
+use crate::store::{Replaced, Store, StoreError};
 
 /// The groups of principals.
 #[derive(Clone, Debug, Default)]
@@ -79,16 +79,20 @@ impl Directory {
     }
 
     /// Remembers the groups that an identity provider named, if nothing newer was seen: whoever keeps an old token must not get back
-    /// into groups with it. A token that does not say when it was issued counts for its own calls alone.
-    pub(super) async fn remember(&self, store: &Arc<dyn Store>, named: &Named, now_ms: i64) -> Result<(), StoreError> {
+    /// into groups with it. A token that does not say when it was issued counts for its own calls alone. True if they are others than
+    /// before.
+    pub(super) async fn remember(&self, store: &Arc<dyn Store>, named: &Named, now_ms: i64) -> Result<bool, StoreError> {
         let (Some(groups), Some(issue_time_ms)) = (&named.groups, named.issue_time_ms) else {
-            return Ok(());
+            return Ok(false);
         };
         let issue_time_ms = issue_time_ms.min(now_ms);
         let found = documents::get::<PrincipalRecord>(store, &named.name).await?;
         if found.as_ref().is_some_and(|found| found.issue_time_ms >= issue_time_ms) {
-            return Ok(());
+            return Ok(false);
         }
+        let are_others = found
+            .as_ref()
+            .map_or(!groups.is_empty(), |found| found.groups != *groups || found.issuer != named.issuer);
         let generation = found.map(|found| found.generation);
         let record = PrincipalRecord {
             name: named.name.clone(),
@@ -99,10 +103,11 @@ impl Directory {
             update_time_ms: now_ms,
         };
         // Whoever wrote in between saw the principal, too; the token's next call looks again which is newer.
-        match generation {
-            None => documents::insert(store, &record).await.map(drop),
-            Some(generation) => documents::replace(store, generation, &record).await.map(drop),
-        }
+        let is_written = match generation {
+            None => documents::insert(store, &record).await?,
+            Some(generation) => documents::replace(store, generation, &record).await? == Replaced::Done,
+        };
+        Ok(is_written && are_others)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod directory;
 pub mod oidc;
 pub mod tokens;
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use certificate::CertificateName;
@@ -15,6 +16,7 @@ use oidc::{Oidc, OidcError};
 use tokens::TokenText;
 
 use super::Principal;
+use crate::audit::refusals::Refusals;
 use crate::clock::now_ms;
 use crate::limits::{AUTHORIZATION_BYTES_MAX, TOKEN_USE_WRITE_INTERVAL};
 use crate::store::{Store, StoreError};
@@ -67,6 +69,21 @@ pub enum AuthenticationError {
 }
 
 impl AuthenticationError {
+    /// What was wrong, in the words of the audit: nothing of what was shown.
+    fn reason(&self) -> &'static str {
+        match self {
+            Self::Missing => "nothing shown",
+            Self::Malformed => "malformed authorization",
+            Self::UnknownToken => "unknown token",
+            Self::Expired { .. } => "expired token",
+            Self::Jwt(_) => "refused JSON web token",
+            Self::Certificate(_) => "unusable certificate",
+            Self::CertificateExpired => "expired certificate",
+            Self::ReservedName { .. } | Self::UnusableName { .. } => "unusable name",
+            Self::Store(_) => "failed store",
+        }
+    }
+
     /// True if the caller can do nothing about it.
     pub(crate) fn is_ours(&self) -> bool {
         matches!(self, Self::Store(_) | Self::Jwt(OidcError::NoKeys(_)))
@@ -80,6 +97,8 @@ pub struct Shown<'a> {
     pub authorization: Option<Result<&'a str, ()>>,
     /// The name in the certificate of its connection, which was checked, or why there is none in it.
     pub certificate: Option<&'a Result<CertificateName, String>>,
+    /// Where it comes from, if that is known.
+    pub peer: Option<IpAddr>,
 }
 
 /// Finds out who calls.
@@ -88,6 +107,9 @@ pub struct Authenticator {
     directory: Arc<Directory>,
     oidc: Oidc,
     door: Door,
+    refusals: Arc<Refusals>,
+    /// Tells of a principal that is in other groups than before.
+    on_other_groups: Box<dyn Fn() + Send + Sync>,
 }
 
 /// Whether callers are asked.
@@ -107,11 +129,38 @@ impl Authenticator {
             directory,
             oidc,
             door,
+            refusals: Arc::default(),
+            on_other_groups: Box::new(|| {}),
         }
     }
 
-    /// Who calls. A token is what a caller says, a certificate what its connection has: the token counts.
+    /// The same, which tells when an issuer names other groups of a principal than before: what runs as it may have lost something.
+    #[must_use]
+    pub fn telling_of_other_groups(self, tell: impl Fn() + Send + Sync + 'static) -> Self {
+        Self {
+            on_other_groups: Box::new(tell),
+            ..self
+        }
+    }
+
+    /// The callers that were refused, for the audit.
+    pub fn refusals(&self) -> Arc<Refusals> {
+        self.refusals.clone()
+    }
+
+    /// Who calls. Whoever is refused is counted for the audit.
     pub async fn authenticate(&self, shown: &Shown<'_>) -> Result<Principal, AuthenticationError> {
+        let known = self.who(shown).await;
+        if let Err(error) = &known
+            && !error.is_ours()
+        {
+            self.refusals.note(shown.peer, error.reason(), now_ms());
+        }
+        known
+    }
+
+    /// A token is what a caller says, a certificate what its connection has: the token counts.
+    async fn who(&self, shown: &Shown<'_>) -> Result<Principal, AuthenticationError> {
         if self.door == Door::Open {
             return Ok(Principal::local_admin());
         }
@@ -167,7 +216,9 @@ impl Authenticator {
         let principal = self
             .directory
             .foreign_principal(&named.name, named.groups.clone().unwrap_or_default())?;
-        self.directory.remember(&self.store, &named, now_ms()).await?;
+        if self.directory.remember(&self.store, &named, now_ms()).await? {
+            (self.on_other_groups)();
+        }
         Ok(principal)
     }
 

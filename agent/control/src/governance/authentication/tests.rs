@@ -220,6 +220,7 @@ async fn a_certificate_speaks_where_no_token_does_and_while_it_is_good() {
         let shown = Shown {
             authorization: authorization.map(Ok),
             certificate: Some(certificate),
+            ..Shown::default()
         };
         match (authenticator.authenticate(&shown).await, expected) {
             (Ok(principal), expected) => assert_eq!(Ok(principal.name()), *expected),

@@ -9,11 +9,12 @@ use tokio_util::sync::CancellationToken;
 use tonic::metadata::{Ascii, MetadataValue};
 use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint};
 use tonic::{Code, Request, Status};
 
 use super::requests::make;
 use super::world::{Granted, Names, OWNER, PLACES, Place, World, above, names, place, securables, without_names};
+use crate::audit::refusals::Refusals;
 use crate::clock::now_ms;
 use crate::governance::authentication::certificate::NameField;
 use crate::governance::authentication::oidc::Oidc;
@@ -56,7 +57,9 @@ impl Interceptor for Bearer {
 /// A whole agent but for its pipelines, over a world.
 struct Port {
     world: World,
+    endpoint: Endpoint,
     channel: Channel,
+    refusals: Arc<Refusals>,
     stopping: CancellationToken,
     _reconciler: Reconciler,
     _folder: tempfile::TempDir,
@@ -84,6 +87,7 @@ impl Port {
         let group = |name: &str, member: &str| (name.to_owned(), BTreeSet::from([member.to_owned()]));
         let directory = Directory::new(BTreeMap::from([group("admins", ROOT), group(TEAM, BOB)]));
         let authenticator = Authenticator::new(world.store.clone(), Arc::new(directory), Oidc::default(), Known::Closed);
+        let refusals = authenticator.refusals();
         let settings = PortSettings {
             authenticator: Arc::new(authenticator),
             loopback: true,
@@ -99,10 +103,12 @@ impl Port {
         );
         tokio::spawn(serving);
         let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(made.cert.pem()));
-        let channel = Channel::from_shared(endpoint).unwrap().tls_config(tls).unwrap();
+        let endpoint = Channel::from_shared(endpoint).unwrap().tls_config(tls).unwrap();
         Self {
             world,
-            channel: channel.connect().await.unwrap(),
+            channel: endpoint.connect().await.unwrap(),
+            endpoint,
+            refusals,
             stopping,
             _reconciler: reconciler,
             _folder: folder,
@@ -320,11 +326,19 @@ async fn tokens_over_the_port_are_their_principals_and_nobody_else_learns_of_the
 async fn no_call_is_answered_to_who_shows_nothing() {
     let port = Port::open().await;
     for bearer in [None, Some("Bearer fst_0".parse().unwrap())] {
-        let door = InterceptedService::new(port.channel.clone(), Bearer(bearer));
         for question in questions(&names("orders", "")) {
+            // By a connection of its own: one on which many are refused ends.
+            let channel = port.endpoint.connect().await.unwrap();
+            let door = InterceptedService::new(channel, Bearer(bearer.clone()));
             let status = question.ask(&door).await.unwrap_err();
             assert_eq!(status.code(), Code::Unauthenticated, "{question}: {status:?}");
         }
     }
+    // The audit counts them by where they come from.
+    let told = port.refusals.take(now_ms(), true).into_iter();
+    let told: BTreeSet<_> = told.map(|event| (event.securable_name, event.detail)).collect();
+    let count = questions(&names("orders", "")).len();
+    let expected = ["nothing shown", "unknown token"].map(|reason| ("127.0.0.1".to_owned(), format!("{reason}, {count} times")));
+    assert_eq!(told, BTreeSet::from(expected));
     port.stopping.cancel();
 }

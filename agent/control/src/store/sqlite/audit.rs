@@ -2,36 +2,81 @@
 
 use async_trait::async_trait;
 use rusqlite::{OptionalExtension, Transaction, params};
+use serde::{Deserialize, Serialize};
 
 use super::{SqliteStore, WorkError, facts};
-use crate::audit::AuditEvent;
-use crate::limits::AUDIT_EVENTS_MAX;
+use crate::audit::{AuditEvent, NOT_RECORDED};
+use crate::limits::{AUDIT_EVENTS_HIGH, AUDIT_EVENTS_MAX};
 use crate::store::audit::{AuditOutbox, AuditStore, StoredAuditEvent};
 use crate::store::{StoreError, payload};
 
 const WHAT: &str = "audit event";
+const GAP: &str = "gap of audit events";
 
-/// Appends an event; false if there is no room for it.
-pub(super) fn append(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<bool, WorkError> {
+/// How many were not recorded since there was room last, and when the first of them was.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Gap {
+    count: u64,
+    first_ms: i64,
+}
+
+/// How many wait.
+fn waiting(transaction: &Transaction<'_>) -> Result<i64, WorkError> {
     // Numbers are given without gaps and forgotten from the front, so the ends tell how many there are.
-    let waiting: i64 = transaction.query_row(
+    Ok(transaction.query_row(
         "SELECT coalesce((SELECT max(sequence) FROM audit_events) - (SELECT min(sequence) FROM audit_events) + 1, 0)",
         [],
         |row| row.get(0),
-    )?;
-    if waiting >= AUDIT_EVENTS_MAX {
-        return Ok(false);
-    }
+    )?)
+}
+
+fn insert(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<(), WorkError> {
     let payload = payload::encode(WHAT, &event.request_id, event)?;
     transaction.execute("INSERT INTO audit_events (payload) VALUES (?1)", [payload])?;
+    Ok(())
+}
+
+/// Appends the event of what changed nothing, or counts it where the room that is left is for changes.
+fn append(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<bool, WorkError> {
+    let gap = gap(transaction)?;
+    if waiting(transaction)? >= AUDIT_EVENTS_HIGH {
+        let gap = Gap {
+            count: gap.map_or(0, |gap| gap.count).saturating_add(1),
+            first_ms: gap.map_or(event.time_ms, |gap| gap.first_ms),
+        };
+        facts::set_audit_gap(transaction, &payload::encode(GAP, "audit", &gap)?)?;
+        return Ok(false);
+    }
+    if let Some(gap) = gap {
+        insert(transaction, &gap.event())?;
+        facts::forget_audit_gap(transaction)?;
+    }
+    insert(transaction, event)?;
     Ok(true)
 }
 
 /// Appends the event of a change, or refuses the change.
 pub(super) fn append_with_change(transaction: &Transaction<'_>, event: &AuditEvent) -> Result<(), WorkError> {
-    match append(transaction, event)? {
-        true => Ok(()),
-        false => Err(StoreError::AuditFull { bound: AUDIT_EVENTS_MAX }.into()),
+    if waiting(transaction)? >= AUDIT_EVENTS_MAX {
+        return Err(StoreError::AuditFull { bound: AUDIT_EVENTS_MAX }.into());
+    }
+    insert(transaction, event)
+}
+
+fn gap(transaction: &Transaction<'_>) -> Result<Option<Gap>, WorkError> {
+    let found = facts::audit_gap(transaction)?;
+    let gap = found.map(|text| payload::decode(GAP, "audit", &text)).transpose()?;
+    Ok(gap)
+}
+
+impl Gap {
+    fn event(self) -> AuditEvent {
+        AuditEvent {
+            time_ms: self.first_ms,
+            outcome: NOT_RECORDED.to_owned(),
+            detail: format!("{} events of reads, denials and refused callers are in the log alone", self.count),
+            ..AuditEvent::default()
+        }
     }
 }
 

@@ -204,14 +204,19 @@ async fn a_payload_of_an_unknown_format_is_an_error_that_names_the_record() {
 async fn without_room_for_its_event_a_change_is_refused_and_undone() {
     use crate::audit::{AuditEvent, Audited};
     use crate::governance::calls::Call;
-    use crate::limits::AUDIT_EVENTS_MAX;
+    use crate::limits::{AUDIT_EVENTS_HIGH, AUDIT_EVENTS_MAX};
     use crate::store::audit::AuditStore;
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("agent.db");
     SqliteStore::open(&path).await.unwrap().close().await;
     let insert = "INSERT INTO audit_events (sequence, payload) VALUES (1, '{}'), (?1, '{}')";
-    Connection::open(&path).unwrap().execute(insert, [AUDIT_EVENTS_MAX]).unwrap();
+    let fill = |events: i64| {
+        let connection = Connection::open(&path).unwrap();
+        connection.execute("DELETE FROM audit_events", []).unwrap();
+        connection.execute(insert, [events]).unwrap();
+    };
+    fill(AUDIT_EVENTS_MAX);
     let store = SqliteStore::open(&path).await.unwrap();
     let call = Audited::begin(Call::CreateVolume, "ann".into());
     let change = call.scope(store.insert_document(DocumentKind::Volume, &volume())).await;
@@ -229,4 +234,26 @@ async fn without_room_for_its_event_a_change_is_refused_and_undone() {
     let nothing = Audited::begin(Call::DeleteVolume, "ann".into());
     drop(nothing.scope(store.delete_document(DocumentKind::Volume, 1, "no-such")).await);
     assert_eq!(store.audit_events(AUDIT_EVENTS_MAX, 10).await.unwrap().len(), 1);
+    // What is left when the outbox is nearly full is for changes; the rest is counted, and told when there is room.
+    store.close().await;
+    fill(AUDIT_EVENTS_HIGH);
+    let store = SqliteStore::open(&path).await.unwrap();
+    let read = |time_ms| AuditEvent {
+        time_ms,
+        ..AuditEvent::default()
+    };
+    for time_ms in [7, 8] {
+        assert!(!store.append_audit_event(&read(time_ms)).await.unwrap());
+    }
+    let call = Audited::begin(Call::CreateVolume, "ann".into());
+    assert!(call.scope(store.insert_document(DocumentKind::Volume, &volume())).await.unwrap());
+    store.forget_audit_events(AUDIT_EVENTS_HIGH).await.unwrap();
+    for time_ms in [9, 10] {
+        assert!(store.append_audit_event(&read(time_ms)).await.unwrap());
+    }
+    let events = store.audit_events(0, 10).await.unwrap().into_iter().map(|stored| stored.event);
+    let told: Vec<_> = events.skip(1).map(|event| (event.time_ms, event.outcome, event.detail)).collect();
+    let lost = "3 events of reads, denials and refused callers are in the log alone".to_owned();
+    let plain = |time_ms| (time_ms, String::new(), String::new());
+    assert_eq!(told, [(0, "not_recorded".to_owned(), lost), plain(9), plain(10)]);
 }

@@ -200,6 +200,47 @@ async fn a_token_with_anything_wrong_is_refused() {
 }
 
 #[tokio::test]
+async fn other_groups_than_at_the_last_login_are_told_of_once() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use crate::governance::authentication::{Authenticator, Directory, Door, Shown};
+    use crate::store::Store;
+    use crate::store::sqlite::SqliteStore;
+
+    let signer = Signer::new("k1", Algorithm::ES256);
+    let Scene { folder, oidc } = Scene::new(&[signer.published()]);
+    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
+    let directory = Arc::new(Directory::default().with_issuers(vec![settings(folder.path())]));
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = told.clone();
+    let authenticator = Authenticator::new(store.clone(), directory.clone(), oidc, Door::Closed).telling_of_other_groups(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    let now = now_ms() / 1_000;
+    for (age, groups, expected, is_told) in [
+        (9, json!([]), &[][..], false),
+        (8, json!(["sre"]), &["sre"], true),
+        (7, json!(["sre"]), &["sre"], false),
+        (6, json!([]), &[], true),
+        // An old token, which counts for its own call.
+        (8, json!(["sre"]), &[], false),
+        (5, json!(["dba"]), &["dba"], true),
+    ] {
+        let token = signer.sign(&claims(&json!({"iat": now - age, "groups": groups})));
+        let header = format!("Bearer {token}");
+        let shown = Shown {
+            authorization: Some(Ok(&header)),
+            ..Shown::default()
+        };
+        authenticator.authenticate(&shown).await.unwrap();
+        assert_eq!(told.swap(0, Ordering::Relaxed) > 0, is_told, "{groups} {age} s ago");
+        let absent = directory.absent_principal(&store, "ada").await.unwrap();
+        assert_eq!(absent.groups().iter().map(String::as_str).collect::<Vec<_>>(), expected, "{age}");
+    }
+}
+
+#[tokio::test]
 async fn groups_are_as_the_issuer_says_but_for_the_admins() {
     let signer = Signer::new("k1", Algorithm::ES256);
     let scene = Scene::new(&[signer.published()]);
