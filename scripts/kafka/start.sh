@@ -3,7 +3,8 @@
 #   --foreground  becomes the broker (same process id) instead of returning when it is ready
 #   --again       starts a stopped or killed broker again: same data, same ports
 # KAFKA_SECURITY, if it is set, names a folder with a key and users: the broker then has a listener for each kind of security
-# (`secure.properties.in`), and RUN_FOLDER has bootstrap-ssl, bootstrap-sasl-plaintext and bootstrap-sasl-ssl.
+# (`secure.properties.in`), and RUN_FOLDER has bootstrap-ssl, bootstrap-sasl-plaintext, bootstrap-sasl-ssl, bootstrap-mtls and
+# bootstrap-expired.
 # A file `tokens-verifier` in it has the address that knows the tokens of AWS IAM (`TokensOfAws`), which SASL_SSL then takes too.
 # Needs KAFKA_HOME (the folder that setup.sh prints). Leaves in RUN_FOLDER: pid, log, server.properties, bootstrap (host:port).
 # Ready means that RUN_FOLDER/log has the line "Kafka Server started".
@@ -31,9 +32,9 @@ run=$(cd "$run" && pwd)
 : >"$run/log"
 if [ -z "$again" ]; then
     cp -r "$KAFKA_HOME/template" "$run/data"
-    read -r client controller ssl sasl_plaintext sasl_ssl < <(python3 -c '
+    read -r client controller ssl sasl_plaintext sasl_ssl mtls expired < <(python3 -c '
 import socket
-sockets = [socket.socket() for _ in range(5)]
+sockets = [socket.socket() for _ in range(7)]
 for each in sockets:
     each.bind(("127.0.0.1", 0))
 print(*[each.getsockname()[1] for each in sockets])')
@@ -42,7 +43,8 @@ print(*[each.getsockname()[1] for each in sockets])')
     printf '127.0.0.1:%s\n' "$client" >"$run/bootstrap"
     if [ -n "${KAFKA_SECURITY:-}" ]; then
         sed -e "s#@CLIENT_PORT@#$client#g" -e "s#@CONTROLLER_PORT@#$controller#g" -e "s#@SSL_PORT@#$ssl#g" \
-            -e "s#@SASL_PLAINTEXT_PORT@#$sasl_plaintext#g" -e "s#@SASL_SSL_PORT@#$sasl_ssl#g" -e "s#@SECURITY@#$KAFKA_SECURITY#g" \
+            -e "s#@SASL_PLAINTEXT_PORT@#$sasl_plaintext#g" -e "s#@SASL_SSL_PORT@#$sasl_ssl#g" -e "s#@MTLS_PORT@#$mtls#g" \
+            -e "s#@EXPIRED_PORT@#$expired#g" -e "s#@SECURITY@#$KAFKA_SECURITY#g" \
             -e "s#@PLAIN_USERS@#$(cat "$KAFKA_SECURITY/plain-users")#g" "$here/secure.properties.in" >>"$run/server.properties"
         if [ -f "$KAFKA_SECURITY/tokens-verifier" ]; then
             cat "$here/tokens.properties" >>"$run/server.properties"
@@ -50,6 +52,8 @@ print(*[each.getsockname()[1] for each in sockets])')
         printf 'localhost:%s\n' "$ssl" >"$run/bootstrap-ssl"
         printf '127.0.0.1:%s\n' "$sasl_plaintext" >"$run/bootstrap-sasl-plaintext"
         printf 'localhost:%s\n' "$sasl_ssl" >"$run/bootstrap-sasl-ssl"
+        printf 'localhost:%s\n' "$mtls" >"$run/bootstrap-mtls"
+        printf 'localhost:%s\n' "$expired" >"$run/bootstrap-expired"
     fi
 fi
 

@@ -6,9 +6,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd};
 
 use crate::kafka::Kafka;
+use crate::key_stores::KeyStores;
 use crate::paths::{fresh_folder, repository, test_parts};
 
 /// The only user of PLAIN.
@@ -26,6 +27,10 @@ pub enum Listener {
     SaslPlaintext,
     /// SASL over TLS.
     SaslSsl,
+    /// TLS with a certificate of the client.
+    Mtls,
+    /// TLS by a certificate that has expired.
+    Expired,
 }
 
 /// A broker with listeners of every kind.
@@ -34,6 +39,7 @@ pub struct SecureKafka {
     folder: PathBuf,
     authority: String,
     other_authority: String,
+    clients: KeyStores,
 }
 
 impl SecureKafka {
@@ -54,15 +60,19 @@ impl SecureKafka {
         if let Some(verifier) = tokens_verifier {
             fs::write(folder.join("tokens-verifier"), verifier).unwrap();
         }
-        let (authority, key, certificate) = certificates();
-        fs::write(folder.join("broker.pem"), format!("{key}{certificate}{authority}")).unwrap();
+        let (authority, [broker, expired]) = certificates();
+        fs::write(folder.join("broker.pem"), broker).unwrap();
+        fs::write(folder.join("expired.pem"), expired).unwrap();
+        let clients = KeyStores::new();
+        fs::write(folder.join("clients.pem"), clients.authority()).unwrap();
         fs::write(folder.join("plain-users"), format!("user_{PLAIN_USER}=\"{PLAIN_PASSWORD}\"")).unwrap();
-        let (other_authority, _, _) = certificates();
+        let (other_authority, _) = certificates();
         Self {
             kafka: Kafka::start_with_security(&folder),
             folder,
             authority,
             other_authority,
+            clients,
         }
     }
 
@@ -79,6 +89,8 @@ impl SecureKafka {
             Listener::Ssl => "bootstrap-ssl",
             Listener::SaslPlaintext => "bootstrap-sasl-plaintext",
             Listener::SaslSsl => "bootstrap-sasl-ssl",
+            Listener::Mtls => "bootstrap-mtls",
+            Listener::Expired => "bootstrap-expired",
         })
     }
 
@@ -92,6 +104,12 @@ impl SecureKafka {
     #[must_use]
     pub fn other_authority(&self) -> &str {
         &self.other_authority
+    }
+
+    /// The clients that it knows by their certificates.
+    #[must_use]
+    pub fn clients(&self) -> &KeyStores {
+        &self.clients
     }
 
     /// Gives a user a password of SCRAM, in the place of the one before.
@@ -129,18 +147,23 @@ impl Drop for SecureKafka {
     }
 }
 
-/// A new authority, and a key and certificate for `localhost` that it signed: PEM all of them.
-fn certificates() -> (String, String, String) {
+/// A new authority, and keys with certificates for `localhost` that it signed: one that is good and one that has expired. PEM, all of them.
+fn certificates() -> (String, [String; 2]) {
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     authority.distinguished_name.push(DnType::CommonName, "authority of a test");
-    let authority_certificate = authority.self_signed(&authority_key).unwrap();
+    let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
     let issuer = Issuer::new(authority, authority_key);
-    let key = KeyPair::generate().unwrap();
-    let mut broker = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    broker.distinguished_name.push(DnType::CommonName, "localhost");
-    let certificate = broker.signed_by(&key, &issuer).unwrap();
-    (authority_certificate.pem(), key.serialize_pem(), certificate.pem())
+    let until = |year| {
+        let key = KeyPair::generate().unwrap();
+        let mut broker = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        broker.distinguished_name.push(DnType::CommonName, "localhost");
+        broker.not_after = date_time_ymd(year, 3, 1);
+        let certificate = broker.signed_by(&key, &issuer).unwrap();
+        format!("{}{}{authority_pem}", key.serialize_pem(), certificate.pem())
+    };
+    let made = [until(3021), until(2021)];
+    (authority_pem, made)
 }

@@ -18,6 +18,7 @@ pub mod disk;
 pub mod failpoints;
 pub mod kafka;
 pub mod kafka_secure;
+pub mod key_stores;
 pub mod limits;
 pub mod paths;
 pub mod plan;

@@ -28,7 +28,7 @@ const ALLOWED_EDGES: &[(&str, &[&str])] = &[
     ("stream-spec", &[]),
     ("stream-decode", &["stream-spec"]),
     ("stream-keystore", &[]),
-    ("stream-pipeline", &["stream-decode", "stream-spec"]),
+    ("stream-pipeline", &["stream-decode", "stream-keystore", "stream-spec"]),
     (
         "agent-control",
         &[

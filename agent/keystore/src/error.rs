@@ -1,5 +1,7 @@
 //! Why a store gives no key or no certificates, for the person who made it.
 
+use std::collections::BTreeSet;
+
 use crate::limits::{NAME_CHARS_MAX, NAMES_IN_A_MESSAGE_MAX};
 
 /// What is wrong with a store. The text goes on a sentence that names the file.
@@ -90,13 +92,13 @@ pub(crate) const fn damaged(problem: &'static str) -> KeystoreError {
     KeystoreError::Damaged { problem }
 }
 
-/// Names for a message: some of them, each in ticks, without characters that would break its line.
-pub(crate) fn names<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
+/// Names for a message: some of them in their order, each in ticks, without characters that would break its line.
+pub(crate) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    // A store has them in any order, and another one each time that it is written.
+    let names: BTreeSet<&str> = names.collect();
     let more = names.len().saturating_sub(NAMES_IN_A_MESSAGE_MAX);
-    let mut shown: Vec<String> = names
-        .take(NAMES_IN_A_MESSAGE_MAX)
-        .map(|name| format!("`{}`", plain(name)))
-        .collect();
+    let shown = names.into_iter().take(NAMES_IN_A_MESSAGE_MAX);
+    let mut shown: Vec<String> = shown.map(|name| format!("`{}`", plain(name))).collect();
     if more > 0 {
         shown.push(format!("{more} more"));
     }

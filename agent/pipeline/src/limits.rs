@@ -139,6 +139,12 @@ pub const PATTERN_LISTING_WORK: u64 = 50_000_000;
 /// Longest wait for all servers of an address to take a connection, when a connection is tried.
 pub const ADDRESS_WAIT: Duration = Duration::from_secs(5);
 
+/// Longest look at a certificate that was not accepted. It is for a message, and the thread that looks serves the client's events.
+pub const CERTIFICATE_LOOK_WAIT: Duration = Duration::from_secs(3);
+
+/// A broker's certificate that is still not accepted is looked at again after this time: there may be another one by then.
+pub const CERTIFICATE_LOOK_INTERVAL: Duration = Duration::from_secs(60);
+
 /// How much longer than its timeout a question to a client is waited for: a client looks once a second for what has timed out,
 /// and an answer in which one broker's part is missing must not be lost with the others' parts.
 pub const ANSWER_GRACE: Duration = Duration::from_secs(3);

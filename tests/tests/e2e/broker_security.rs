@@ -56,7 +56,7 @@ impl Scene {
     /// A connection to a listener, by a mechanism if it is one of SASL.
     fn connection(&self, name: &str, listener: Listener, mechanism: Option<&str>, user: &str, password: &str) -> Connection {
         let protocol = match listener {
-            Listener::Ssl => "SSL",
+            Listener::Ssl | Listener::Mtls | Listener::Expired => "SSL",
             Listener::SaslPlaintext => "SASL_PLAINTEXT",
             Listener::SaslSsl => "SASL_SSL",
         };
@@ -223,7 +223,7 @@ fn what_keeps_a_connection_from_working_is_said_by_the_test_and_by_the_stream() 
             changed(&ssl, |kafka| kafka.ca_pem = Some(scene.kafka.other_authority().to_owned())),
             vec!["address"],
             "CertificateNotTrusted",
-            vec!["is not trusted", "`ca_pem`"],
+            vec!["is not trusted", "CN=authority of a test", "`ca_pem`"],
         ),
         (
             "system_authorities",
@@ -236,8 +236,22 @@ fn what_keeps_a_connection_from_working_is_said_by_the_test_and_by_the_stream() 
             "other_host",
             changed(&ssl, |kafka| kafka.bootstrap_servers = format!("127.0.0.1:{}", port(Listener::Ssl))),
             vec!["address"],
-            "CertificateNotTrusted",
-            vec!["another host name"],
+            "CertificateForOtherHost",
+            vec!["is for `localhost`", "not for that host"],
+        ),
+        (
+            "expired",
+            changed(&ssl, |kafka| kafka.bootstrap_servers = scene.kafka.bootstrap(Listener::Expired)),
+            vec!["address"],
+            "CertificateOutOfDate",
+            vec!["has expired on 2021-03-01T00:00:00Z"],
+        ),
+        (
+            "client_certificate",
+            changed(&ssl, |kafka| kafka.bootstrap_servers = scene.kafka.bootstrap(Listener::Mtls)),
+            vec!["address", "tls"],
+            "ClientCertificateRequired",
+            vec!["asks for a client certificate", "`direct_mtls_config`"],
         ),
         (
             "no_tls_there",

@@ -42,6 +42,7 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
     let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
     let protocol = properties.properties.get("security.protocol").map_or("", |value| value.expose());
     let (uses_tls, uses_sasl) = (protocol.contains("ssl"), protocol.contains("sasl"));
+    let shows_certificate = properties.properties.contains_key("ssl.certificate.pem");
     let tls_done = || {
         if uses_tls {
             "TLS came about, and the broker's certificate is trusted"
@@ -49,7 +50,11 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
             "not used"
         }
     };
-    let sasl_done = || if uses_sasl { "the broker lets the user in" } else { "not used" };
+    let sasl_done = || match (uses_sasl, shows_certificate) {
+        (true, _) => "the broker lets the user in",
+        (false, true) => "the broker accepts the client's certificate",
+        (false, false) => "not used",
+    };
     match client.cluster_id().await {
         Ok(id) => {
             steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
@@ -59,8 +64,8 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
         Err(error) => {
             let kind = client.trouble_now().map(|trouble| trouble.kind);
             match kind {
-                // What is no trouble of TLS comes after it, if there is any.
-                Some(TroubleKind::Authentication | TroubleKind::Credential) => {
+                // What is no trouble of TLS comes after it, if there is any. The client's certificate says who it is, as a user does.
+                Some(TroubleKind::Authentication | TroubleKind::Credential | TroubleKind::ClientCertificate) => {
                     steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
                     steps.push(step(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
                 }

@@ -355,9 +355,10 @@ impl ClusterClient {
         let trouble = self.trouble_now().unwrap_or_else(|| Trouble {
             kind: TroubleKind::Unreachable,
             text: fallback.to_owned(),
+            fault: None,
         });
         PipelineError::Source {
-            reason: trouble.reason(),
+            reason: trouble.reason(&self.security),
             message: trouble.message(&self.bootstrap_servers, &self.security),
             retry: Retry::Later,
         }

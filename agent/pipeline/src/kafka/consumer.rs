@@ -3,9 +3,9 @@
 //! Invariant: dropping the last reference never blocks the thread that drops it; closing has a thread of its own.
 
 use std::error::Error;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::UNIX_EPOCH;
+use std::time::{Instant, UNIX_EPOCH};
 
 use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
@@ -14,8 +14,9 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
+use super::broker_certificate::{self, CertificateFault};
 use super::options::ClientOptions;
-use super::trouble::Trouble;
+use super::trouble::{Trouble, TroubleKind};
 use crate::connection::{ClientProperties, TokenSource};
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -28,6 +29,10 @@ pub(crate) struct ClientEvents {
     /// The last thing that went wrong with the connection; `None` while all is well.
     trouble: watch::Sender<Option<Trouble>>,
     tokens: Option<Tokens>,
+    /// Whether the broker's certificate must be for the host that it is reached by.
+    checks_host: bool,
+    /// When a broker's certificate was last looked at.
+    looked_at: Mutex<Option<Instant>>,
 }
 
 /// Who gives the client tokens, and where that one waits for answers.
@@ -61,6 +66,29 @@ impl Tokens {
     }
 }
 
+impl ClientEvents {
+    fn new(trouble: watch::Sender<Option<Trouble>>, properties: &ClientProperties) -> Result<Self, PipelineError> {
+        let identification = properties.properties.get("ssl.endpoint.identification.algorithm");
+        Ok(Self {
+            trouble,
+            tokens: Tokens::of(properties)?,
+            checks_host: identification.is_none_or(|algorithm| algorithm.expose() != "none"),
+            looked_at: Mutex::default(),
+        })
+    }
+
+    /// What is wrong with a broker's certificate: librdkafka does not say. Blocks, but not for long.
+    fn fault_of(&self, broker: &str) -> Option<CertificateFault> {
+        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        broker_certificate::look(broker, self.checks_host)
+    }
+
+    fn looked_lately(&self) -> bool {
+        let looked_at = *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+        looked_at.is_some_and(|at| at.elapsed() < limits::CERTIFICATE_LOOK_INTERVAL)
+    }
+}
+
 impl ClientContext for ClientEvents {
     // Asked when the client is opened, and again when four fifths of a token's life are over, whether or not anything is read.
     const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
@@ -83,9 +111,18 @@ impl ClientContext for ClientEvents {
     fn error(&self, error: KafkaError, reason: &str) {
         // The news that every broker is down comes after, and says less than, the reason why one of them is.
         let summary = error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown);
-        let news = Trouble::of(error.rdkafka_error_code(), reason);
+        let mut news = Trouble::of(error.rdkafka_error_code(), reason);
+        if news.kind == TroubleKind::Certificate {
+            let known = self.trouble.borrow().as_ref().filter(|known| known.is_like(&news)).cloned();
+            news.fault = match known {
+                Some(known) if self.looked_lately() => known.fault,
+                _ => news.broker().and_then(|broker| self.fault_of(broker)),
+            };
+        }
         self.trouble.send_if_modified(|trouble| {
-            let known = trouble.as_ref().is_some_and(|known| summary || known.is_like(&news));
+            let known = trouble
+                .as_ref()
+                .is_some_and(|known| summary || (known.is_like(&news) && known.fault == news.fault));
             if !known {
                 *trouble = Some(news);
             }
@@ -107,10 +144,7 @@ impl OpenConsumer {
     /// Makes a consumer and the thread that serves its events. Contacts no broker yet.
     pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
         let trouble = watch::Sender::new(None);
-        let events = ClientEvents {
-            trouble: trouble.clone(),
-            tokens: Tokens::of(properties)?,
-        };
+        let events = ClientEvents::new(trouble.clone(), properties)?;
         let consumer: BaseConsumer<ClientEvents> = configuration(properties, options).create_with_context(events).map_err(refused)?;
         let consumer = Arc::new(consumer);
         let served = consumer.clone();
@@ -220,10 +254,13 @@ mod tests {
     #[test]
     fn a_reason_is_told_once_however_often_it_is_met() {
         let trouble = watch::Sender::new(None);
-        let events = ClientEvents {
-            trouble: trouble.clone(),
+        let properties = ClientProperties {
+            bootstrap_servers: "b:1".to_owned(),
+            properties: Default::default(),
             tokens: None,
+            identity: String::new(),
         };
+        let events = ClientEvents::new(trouble.clone(), &properties).expect("no tokens");
         let refused = KafkaError::Global(RDKafkaErrorCode::BrokerTransportFailure);
         let down = KafkaError::Global(RDKafkaErrorCode::AllBrokersDown);
         let mut reader = trouble.subscribe();
@@ -336,6 +373,6 @@ mod tests {
             .clone()
             .unwrap();
         assert_eq!(seen.text, "the role `reader` is refused; mend its trust policy");
-        assert_eq!(seen.reason(), "CredentialRefused");
+        assert_eq!(seen.reason(&super::super::trouble::Security::default()), "CredentialRefused");
     }
 }

@@ -6,6 +6,7 @@
 
 use rdkafka::error::RDKafkaErrorCode;
 
+use super::broker_certificate::CertificateFault;
 use crate::connection::ClientProperties;
 
 /// What librdkafka says before the reason why it was given no token: when it asked, and when it needed one.
@@ -23,8 +24,10 @@ pub(crate) enum TroubleKind {
     Authentication,
     /// There is no token to sign in with.
     Credential,
-    /// The broker's certificate is not trusted.
+    /// The broker's certificate is not accepted.
     Certificate,
+    /// The broker does not accept the client's certificate, or asks for one in vain.
+    ClientCertificate,
     /// TLS does not come about for another reason.
     Tls,
 }
@@ -35,7 +38,22 @@ pub(crate) struct Trouble {
     pub(crate) kind: TroubleKind,
     /// In librdkafka's words, without what differs from one attempt to the next.
     pub(crate) text: String,
+    /// What is wrong with the broker's certificate, if it was looked at.
+    pub(crate) fault: Option<CertificateFault>,
 }
+
+/// What brokers say when they do not accept the client's certificate, as OpenSSL names their alerts, and what it means. Java says the
+/// first for a missing one, too, and the second for whatever its trust store does not vouch for.
+const CLIENT_CERTIFICATE_ALERTS: [(&str, &str); 8] = [
+    ("alert bad certificate", ""),
+    ("alert certificate unknown", ""),
+    ("alert unknown ca", ""),
+    ("alert certificate required", "it got none"),
+    ("alert certificate expired", "it has expired"),
+    ("alert certificate revoked", "it was revoked"),
+    ("alert unsupported certificate", "it is not of a kind that the broker takes"),
+    ("alert access denied", "whom it names may not connect"),
+];
 
 /// How a client connects, as far as a message may say it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +61,7 @@ pub(crate) struct Security {
     mechanism: Option<String>,
     user: Option<String>,
     has_own_authorities: bool,
+    shows_certificate: bool,
 }
 
 impl Security {
@@ -53,6 +72,7 @@ impl Security {
             mechanism: text("sasl.mechanism"),
             user: text("sasl.username"),
             has_own_authorities: properties.properties.contains_key("ssl.ca.pem"),
+            shows_certificate: properties.properties.contains_key("ssl.certificate.pem"),
         }
     }
 }
@@ -65,10 +85,13 @@ impl Trouble {
             return Self {
                 kind: TroubleKind::Credential,
                 text: why.to_owned(),
+                fault: None,
             };
         }
         let kind = if text.contains("certificate verify failed") {
             TroubleKind::Certificate
+        } else if alert(text).is_some() {
+            TroubleKind::ClientCertificate
         } else if code == Some(RDKafkaErrorCode::Authentication) {
             TroubleKind::Authentication
         } else if code == Some(RDKafkaErrorCode::SSL) || text.contains("SSL handshake failed") || text.contains("SSL routines") {
@@ -79,7 +102,13 @@ impl Trouble {
         Self {
             kind,
             text: text.to_owned(),
+            fault: None,
         }
+    }
+
+    /// The broker that it is about, `host:port`.
+    pub(crate) fn broker(&self) -> Option<&str> {
+        broker_of(&self.text)
     }
 
     /// True for the same trouble of the same or another broker: one that is down is reported under several ids.
@@ -88,19 +117,23 @@ impl Trouble {
     }
 
     /// CamelCase word for machines.
-    pub(crate) fn reason(&self) -> &'static str {
-        match self.kind {
-            TroubleKind::Unreachable => "SourceUnreachable",
-            TroubleKind::Authentication => "AuthenticationFailed",
-            TroubleKind::Credential => "CredentialRefused",
-            TroubleKind::Certificate => "CertificateNotTrusted",
-            TroubleKind::Tls => "TlsFailed",
+    pub(crate) fn reason(&self, security: &Security) -> &'static str {
+        match (self.kind, &self.fault) {
+            (TroubleKind::Unreachable, _) => "SourceUnreachable",
+            (TroubleKind::Authentication, _) => "AuthenticationFailed",
+            (TroubleKind::Credential, _) => "CredentialRefused",
+            (TroubleKind::Certificate, Some(CertificateFault::OutOfDate(_))) => "CertificateOutOfDate",
+            (TroubleKind::Certificate, Some(CertificateFault::OtherHost(_))) => "CertificateForOtherHost",
+            (TroubleKind::Certificate, _) => "CertificateNotTrusted",
+            (TroubleKind::ClientCertificate, _) if security.shows_certificate => "ClientCertificateRefused",
+            (TroubleKind::ClientCertificate, _) => "ClientCertificateRequired",
+            (TroubleKind::Tls, _) => "TlsFailed",
         }
     }
 
     /// For users: what, whose, and what to do.
     pub(crate) fn message(&self, bootstrap_servers: &str, security: &Security) -> String {
-        let broker = broker_of(&self.text).unwrap_or(bootstrap_servers);
+        let broker = self.broker().unwrap_or(bootstrap_servers);
         match self.kind {
             TroubleKind::Unreachable => format!(
                 "cannot reach Kafka at `{bootstrap_servers}`: {}; check the address, and that the broker is up",
@@ -122,29 +155,74 @@ impl Trouble {
                 let said = said.strip_prefix("SASL authentication error: ").unwrap_or(said);
                 format!("Kafka at `{broker}` refuses the user `{user}` by {mechanism}: {said}; check user, password and mechanism")
             }
-            TroubleKind::Certificate => {
-                let (authority, remedy) = if security.has_own_authorities {
-                    (
-                        "no authority in `ca_pem` has signed it",
-                        "put the certificate of the authority that signed it into `ca_pem`",
-                    )
-                } else {
-                    (
-                        "no authority that this system trusts has signed it",
-                        "put the certificate of the authority that signed it into `ca_pem`",
-                    )
-                };
-                format!(
-                    "the certificate of Kafka at `{broker}` is not trusted: {authority}, it is for another host name, or it is out of date; \
-                     {remedy}, or use the host name that it is for"
-                )
-            }
+            TroubleKind::Certificate => self.of_brokers_certificate(broker, security),
+            TroubleKind::ClientCertificate => self.of_clients_certificate(broker, security),
             TroubleKind::Tls => format!(
                 "TLS with Kafka at `{broker}` does not come about: {}; check `security_protocol`, and that the port is one for TLS",
                 without_broker(&self.text)
             ),
         }
     }
+
+    fn of_brokers_certificate(&self, broker: &str, security: &Security) -> String {
+        let place = match security.shows_certificate {
+            true => "the truststore",
+            false => "`ca_pem`",
+        };
+        let trusted = match security.has_own_authorities {
+            true => format!("no authority in {place} has signed it"),
+            false => "no authority that this system trusts has signed it".to_owned(),
+        };
+        let remedy = format!("put the certificate of the authority that signed it into {place}");
+        match &self.fault {
+            Some(CertificateFault::OutOfDate(problem)) => {
+                format!("the certificate of Kafka at `{broker}` {problem}; give the broker another one, and look at the clocks")
+            }
+            Some(CertificateFault::OtherHost(hosts)) => {
+                let or = match security.shows_certificate {
+                    true => ", or set `disable_hostname_verification`",
+                    false => "",
+                };
+                format!(
+                    "the certificate of Kafka at `{broker}` is for {hosts}, and not for that host; use the host name that it is for{or}"
+                )
+            }
+            Some(CertificateFault::UnknownIssuer(issuer)) => {
+                format!("the certificate of Kafka at `{broker}` is not trusted: `{issuer}` issued it, and {trusted}; {remedy}")
+            }
+            None => format!(
+                "the certificate of Kafka at `{broker}` is not trusted: {trusted}, it is for another host name, or it is out of date; \
+                 {remedy}, or use the host name that it is for"
+            ),
+        }
+    }
+
+    fn of_clients_certificate(&self, broker: &str, security: &Security) -> String {
+        if !security.shows_certificate {
+            return format!(
+                "Kafka at `{broker}` asks for a client certificate, and none is shown; give the stream `direct_mtls_config` with a keystore, \
+                 or use a listener that asks for none"
+            );
+        }
+        match alert(&self.text) {
+            Some(meaning) if !meaning.is_empty() => format!(
+                "Kafka at `{broker}` does not accept the client's certificate: {meaning}; put another one into the keystore, and look at \
+                 the broker's log"
+            ),
+            _ => format!(
+                "Kafka at `{broker}` does not accept the client's certificate ({}): no authority that the broker trusts has signed it, or a \
+                 certificate between the two is missing in the keystore; have the broker trust the authority, or put the whole chain into \
+                 the keystore",
+                without_broker(&self.text)
+            ),
+        }
+    }
+}
+
+/// What an alert about the client's certificate means, if it is one; empty if it says no more.
+fn alert(text: &str) -> Option<&'static str> {
+    let found = CLIENT_CERTIFICATE_ALERTS.iter().find(|(alert, _)| text.contains(alert));
+    found.map(|(_, meaning)| *meaning)
 }
 
 /// A reason without the times and counts that differ from one attempt to the next.
@@ -175,6 +253,10 @@ mod tests {
     use super::*;
 
     fn check(code: RDKafkaErrorCode, said: &str, properties: &[(&str, &str)], expected: &str) {
+        check_fault(code, said, properties, None, expected);
+    }
+
+    fn check_fault(code: RDKafkaErrorCode, said: &str, properties: &[(&str, &str)], fault: Option<CertificateFault>, expected: &str) {
         let properties: BTreeMap<String, _> = properties
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).into()))
@@ -185,9 +267,74 @@ mod tests {
             tokens: None,
             identity: String::new(),
         });
-        let trouble = Trouble::of(Some(code), said);
-        let found = format!("{} {}", trouble.reason(), trouble.message("b:1,c:2", &security));
+        let trouble = Trouble {
+            fault,
+            ..Trouble::of(Some(code), said)
+        };
+        let found = format!("{} {}", trouble.reason(&security), trouble.message("b:1,c:2", &security));
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn whose_certificate_is_not_accepted_and_why_is_said() {
+        const UNTRUSTED: &str = "ssl://c:2/1: SSL handshake failed: certificate verify failed: broker certificate could not be verified";
+        let shows = [("ssl.ca.pem", "-"), ("ssl.certificate.pem", "-")];
+        for (fault, properties, expected) in [
+            (
+                CertificateFault::OutOfDate("has expired on 2026-03-01T00:00:00Z".to_owned()),
+                &shows[..],
+                "CertificateOutOfDate the certificate of Kafka at `c:2` has expired on 2026-03-01T00:00:00Z; give the broker another one, and \
+                 look at the clocks",
+            ),
+            (
+                CertificateFault::OtherHost("`b.example`".to_owned()),
+                &shows[..],
+                "CertificateForOtherHost the certificate of Kafka at `c:2` is for `b.example`, and not for that host; use the host name that \
+                 it is for, or set `disable_hostname_verification`",
+            ),
+            (
+                CertificateFault::OtherHost("no host".to_owned()),
+                &shows[..1],
+                "CertificateForOtherHost the certificate of Kafka at `c:2` is for no host, and not for that host; use the host name that it is \
+                 for",
+            ),
+            (
+                CertificateFault::UnknownIssuer("CN=other".to_owned()),
+                &shows[..],
+                "CertificateNotTrusted the certificate of Kafka at `c:2` is not trusted: `CN=other` issued it, and no authority in the \
+                 truststore has signed it; put the certificate of the authority that signed it into the truststore",
+            ),
+        ] {
+            check_fault(RDKafkaErrorCode::SSL, UNTRUSTED, properties, Some(fault), expected);
+        }
+        let alert =
+            |name: &str| format!("ssl://c:2/1: Receive failed: error:0A000412:SSL routines::{name}: SSL alert number 42 (after 1ms)");
+        let refused = "ClientCertificateRefused Kafka at `c:2` does not accept the client's certificate";
+        for (name, properties, expected) in [
+            (
+                "ssl/tls alert bad certificate",
+                &shows[..1],
+                "ClientCertificateRequired Kafka at `c:2` asks for a client certificate, and none is shown; give the stream \
+                 `direct_mtls_config` with a keystore, or use a listener that asks for none"
+                    .to_owned(),
+            ),
+            (
+                "tlsv1 alert unknown ca",
+                &shows[..],
+                format!(
+                    "{refused} (Receive failed: error:0A000412:SSL routines::tlsv1 alert unknown ca: SSL alert number 42): no authority that \
+                     the broker trusts has signed it, or a certificate between the two is missing in the keystore; have the broker trust the \
+                     authority, or put the whole chain into the keystore"
+                ),
+            ),
+            (
+                "ssl/tls alert certificate expired",
+                &shows[..],
+                format!("{refused}: it has expired; put another one into the keystore, and look at the broker's log"),
+            ),
+        ] {
+            check(RDKafkaErrorCode::SSL, &alert(name), properties, &expected);
+        }
     }
 
     #[test]
