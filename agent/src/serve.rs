@@ -92,8 +92,9 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     let directory = Arc::new(Directory::new(config.groups.clone()).with_issuers(config.access.issuers()));
     let aws = Arc::new(AwsCredentials::default());
     let resolver = StoreResolver::new(store.clone(), vault.clone(), aws.clone(), connection_changes.clone());
-    let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     let mut settings = engine_settings(&config);
+    let watching_files = tokio::spawn(resolver.clone().watch_files(settings.discovery_interval, stopping.clone()));
+    let resolver = Arc::new(GovernedResolver::new(resolver, directory.clone()));
     settings.warehouse_id = store.warehouse_id().await.context("cannot read the agent's database")?;
     let engine = Engine::new(settings, resolver).context("cannot open the warehouse")?;
     keep_others_out(&engine).await?;
@@ -151,8 +152,8 @@ async fn serve(config: Config, stopping: CancellationToken) -> anyhow::Result<En
     );
     announce(&format!("ready: listening on {scheme}://{address}"))?;
     http::serve(listener, certificates, http::router(&services, port), stopping.clone()).await;
-    if let Some(watching) = watching {
-        // It may hang in a folder that does not answer, and has nothing to finish.
+    // They may hang in a folder that does not answer, and have nothing to finish.
+    for watching in watching.into_iter().chain([watching_files]) {
         watching.abort();
     }
     let down = async {

@@ -339,3 +339,9 @@ pub(crate) const MSK_TOKEN_LIFE: Duration = Duration::from_secs(900);
 
 /// Credentials that are kept: one for each stream with a role, about two kilobytes each.
 pub(crate) const CREDENTIALS_CACHED_MAX: usize = 1_024;
+
+/// Longest wait for a file of a volume: a megabyte takes moments, and a stream that waits hears nothing else meanwhile.
+pub(crate) const VOLUME_READ_WAIT: Duration = Duration::from_secs(10);
+
+/// A file that has other bytes than before is read once more after this time: where the two differ, somebody is still writing it.
+pub(crate) const FILE_SETTLES_AFTER: Duration = Duration::from_secs(1);

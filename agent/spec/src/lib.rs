@@ -22,5 +22,6 @@ pub mod types;
 pub mod validate;
 pub mod verdict;
 pub mod violation;
+pub mod volume;
 
 mod suggest;

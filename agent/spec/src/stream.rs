@@ -94,7 +94,7 @@ pub enum ConnectionConfig {
 }
 
 /// Mutual TLS without a named connection (product part C5).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DirectMtlsConfig {
     /// Comma-separated `host:port`.
     pub bootstrap_servers: String,
@@ -103,7 +103,7 @@ pub struct DirectMtlsConfig {
 }
 
 /// Key store, trust store and the references to their passwords.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MtlsConfig {
     /// `/Volumes/<catalog>/<schema>/<volume>/…`.
     pub keystore_location: String,
@@ -120,7 +120,7 @@ pub struct MtlsConfig {
 }
 
 /// A secret by name; never its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct SecretRef {
     /// Secret scope.
     pub scope: String,

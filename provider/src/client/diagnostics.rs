@@ -49,9 +49,7 @@ pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -
 pub(crate) fn worries(violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
     let one = |it: &v1::Violation| {
         let detail = sentences(&it.problem, &it.value, &it.remedy);
-        let path = schema.path(&it.field);
-        let warning = Diagnostic::warning("Apply May Be Refused", detail);
-        if path.is_root() { warning } else { warning.at(path) }
+        placed(Diagnostic::warning("Apply May Be Refused", detail), &it.field, schema)
     };
     violations.iter().map(one).collect()
 }
@@ -68,7 +66,10 @@ pub(crate) fn violation(violation: &Violation, schema: &Schema) -> Diagnostic {
 }
 
 fn at_field(summary: &str, field: &str, detail: String, schema: &Schema) -> Diagnostic {
-    let diagnostic = Diagnostic::error(summary, detail);
+    placed(Diagnostic::error(summary, detail), field, schema)
+}
+
+fn placed(diagnostic: Diagnostic, field: &str, schema: &Schema) -> Diagnostic {
     let attribute = RENAMED
         .iter()
         .find(|(name, _)| *name == field)

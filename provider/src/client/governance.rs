@@ -197,6 +197,7 @@ impl AgentClient {
         let request = v1::DeleteVolumeRequest {
             name: name.to_owned(),
             uid: uid.to_owned(),
+            force: false,
         };
         let call = action("DeleteVolume", true);
         send!(self, call, request, stop, VolumeServiceClient.delete_volume)?;

@@ -4,8 +4,8 @@ use featurestore_proto::v1::grant_service_client::GrantServiceClient;
 use featurestore_proto::v1::secret_service_client::SecretServiceClient;
 use featurestore_proto::v1::volume_service_client::VolumeServiceClient;
 use featurestore_proto::v1::{
-    CreateVolumeRequest, DeleteSecretScopeRequest, GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest, SecretMetadata,
-    SecurableGrants, SecurableType, SetGrantsRequest, Volume,
+    CreateVolumeRequest, DeleteSecretScopeRequest, DeleteVolumeRequest, GetGrantsRequest, Grant, ListSecretsRequest, PutSecretRequest,
+    SecretMetadata, SecurableGrants, SecurableType, SetGrantsRequest, Volume,
 };
 use tonic::Status;
 
@@ -38,6 +38,20 @@ impl Api {
         };
         let mut client = SecretServiceClient::new(self.channel.clone());
         block_on(client.delete_secret_scope(request)).map(drop)
+    }
+
+    /// Deletes a volume, one that streams use only by force.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn delete_volume(&self, name: &str, force: bool) -> Result<(), Status> {
+        let request = DeleteVolumeRequest {
+            name: name.to_owned(),
+            force,
+            ..DeleteVolumeRequest::default()
+        };
+        let mut client = VolumeServiceClient::new(self.channel.clone());
+        block_on(client.delete_volume(request)).map(|_| ())
     }
 
     /// The secrets of a scope.

@@ -11,12 +11,13 @@ use std::process::Command;
 use e2e::api::{Api, Target};
 use e2e::config::{self, CONNECTION, STREAM};
 use e2e::kafka_secure::Listener;
+use e2e::key_stores::{KeyKind, Kind, Stores};
 use e2e::limits::{SHORT_COMMAND, STREAM_SETTLES};
-use e2e::paths::binary;
+use e2e::paths::{binary, discard, fresh_folder};
 use e2e::spawn::output;
 use e2e::wait::wait_until;
-use featurestore_proto::v1::SecurableType;
 use featurestore_proto::v1::connection::Options;
+use featurestore_proto::v1::{DirectMtlsConfig, MtlsConfig, SecretRef, SecurableType};
 
 use crate::canary_places;
 use crate::canary_scene::{MECHANISM, Scene, USER, assert_mode_600};
@@ -120,6 +121,61 @@ fn broken_connections(scene: &mut Scene) {
     });
     scene.note(&status);
     assert!(api.delete_stream("main.payments.broken").is_ok());
+}
+
+/// A stream that shows a certificate, by a store and a key with passwords of their own, and one whose key does not open.
+fn by_certificate(scene: &mut Scene) {
+    let (store, key) = (scene.canary("password of a store"), scene.canary("password of a key"));
+    let client = scene.kafka.clients().client("canary", KeyKind::Ec, Kind::Good);
+    scene.know_key("key in a store", client.key());
+    let keys = fresh_folder("canary-keys");
+    let authority = scene.kafka.clients().certificate("broker", scene.kafka.authority());
+    Stores::default()
+        .keystore("JKS", &keys.join("client.jks"), (&store, &key), &[&client])
+        .truststore("PKCS12", &keys.join("trust.p12"), &store, &authority)
+        .write();
+    let api = scene.agent.api().clone();
+    api.create_volume("main.payments.stores", keys.to_str().unwrap()).unwrap();
+    api.put_secret("canaries", "store", &store).unwrap();
+    api.put_secret("canaries", "key", &key).unwrap();
+    let secret = |key: &str| {
+        Some(SecretRef {
+            scope: "canaries".to_owned(),
+            key: key.to_owned(),
+        })
+    };
+    for (name, key_password, expected) in [("certified", "key", "Active"), ("misread", "store", "KeyPasswordWrong")] {
+        let mut stream = e2e::api::stream_message(&scene.topic, &config::order_schema().to_string());
+        stream.name = format!("main.payments.{name}");
+        let destination = stream.ingestion_config.as_mut().unwrap().ingestion_destination.as_mut();
+        destination.unwrap().delta_table_name = format!("main.payments.{name}_raw");
+        let direct = DirectMtlsConfig {
+            bootstrap_servers: scene.kafka.bootstrap(Listener::Mtls),
+            mtls_config: Some(MtlsConfig {
+                keystore_location: "/Volumes/main/payments/stores/client.jks".to_owned(),
+                truststore_location: "/Volumes/main/payments/stores/trust.p12".to_owned(),
+                keystore_password_ref: secret("store"),
+                key_password_ref: secret(key_password),
+                truststore_password_ref: secret("store"),
+                disable_hostname_verification: false,
+            }),
+        };
+        stream.connection_config = Some(featurestore_proto::v1::ConnectionConfig {
+            connection: Some(featurestore_proto::v1::connection_config::Connection::DirectMtlsConfig(direct)),
+        });
+        scene.note(&format!("{:?}", api.check_stream(stream.clone()).unwrap()));
+        api.declare_stream(stream).unwrap();
+        let name = format!("main.payments.{name}");
+        let status = wait_until(&format!("`{name}` is {expected}"), STREAM_SETTLES, || {
+            let status = api.stream(&name).unwrap().status.unwrap();
+            let text = format!("{:?} {status:?}", status.state());
+            if text.contains(expected) { Ok(text) } else { Err(text) }
+        });
+        scene.note(&status);
+        assert!(api.delete_stream(&name).is_ok());
+    }
+    api.delete_volume("main.payments.stores", true).unwrap();
+    discard(&keys);
 }
 
 /// Statements that are wrong, most of them right behind the secret.
@@ -231,6 +287,7 @@ fn no_secret_is_written_where_it_does_not_belong() {
     prepare(&scene, &literal);
     by_terraform(&mut scene, &literal, &kept);
     broken_connections(&mut scene);
+    by_certificate(&mut scene);
     statements(&mut scene);
     refusals(&mut scene);
     canary_places::tokens_of_an_issuer(&mut scene);

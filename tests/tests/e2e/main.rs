@@ -38,6 +38,8 @@ mod kms;
 mod lifecycle;
 mod lives;
 mod messages;
+mod mtls;
+mod mtls_scene;
 mod offline;
 mod quickstart;
 mod registry_client;

@@ -226,14 +226,6 @@ fn an_incompatible_schema_is_an_error_in_the_plan_unless_replacement_was_asked_f
 fn cases_beyond_this_agent() -> Vec<Case> {
     let kafka_mode = "/source_config/kafka_stream_config/subscription_mode";
     let kinesis = |inside: Value| json!({"kinesis_stream_config": inside});
-    let mtls = |bootstrap: &str| {
-        let reference = json!({"scope": "kafka", "key": "password"});
-        json!({"direct_mtls_config": {"bootstrap_servers": bootstrap, "mtls_config": {
-            "keystore_location": "/Volumes/main/secure/keys/client.jks",
-            "truststore_location": "/Volumes/main/secure/keys/trust.jks",
-            "keystore_password_ref": reference, "key_password_ref": reference, "truststore_password_ref": reference,
-        }}})
-    };
     let registry = |subject: &str| {
         json!({"schema_registry_config": {"payload_schema_locator": {
             "confluent_schema": {"subject": subject, "format": "FORMAT_AVRO"}}}})
@@ -258,12 +250,6 @@ fn cases_beyond_this_agent() -> Vec<Case> {
             "source_config.kinesis_stream_config.stream_names.names",
         ),
         case(
-            "mtls",
-            ("/connection_config", mtls("one:9092")),
-            mtls("two:9092"),
-            "connection_config.direct_mtls_config",
-        ),
-        case(
             "registry",
             ("/schema_config", registry("a")),
             registry("b"),
@@ -276,6 +262,24 @@ fn cases_beyond_this_agent() -> Vec<Case> {
             "ingestion_config.backfill_source",
         ),
     ]
+}
+
+/// A stream that shows a client certificate: only its stores and their passwords could be judged, and none of them is there.
+fn case_by_certificate() -> Case {
+    let mtls = |bootstrap: &str| {
+        let reference = json!({"scope": "kafka", "key": "password"});
+        json!({"direct_mtls_config": {"bootstrap_servers": bootstrap, "mtls_config": {
+            "keystore_location": "/Volumes/main/secure/keys/client.jks",
+            "truststore_location": "/Volumes/main/secure/keys/trust.jks",
+            "keystore_password_ref": reference, "key_password_ref": reference, "truststore_password_ref": reference,
+        }}})
+    };
+    case(
+        "mtls",
+        ("/connection_config", mtls("one:9092")),
+        mtls("two:9092"),
+        "connection_config.direct_mtls_config",
+    )
 }
 
 #[test]
@@ -307,7 +311,8 @@ fn what_this_agent_cannot_do_yet_is_an_error_in_the_plan_that_names_it() {
 fn each_attribute_beyond_this_agent_replaces_by_its_own_path_without_plan_checks() {
     // No agent at all: plans with `plan_checks = "off"` and without a refresh need none.
     let workspace = Workspace::new("http://127.0.0.1:9");
-    let cases = cases_beyond_this_agent();
+    let mut cases = cases_beyond_this_agent();
+    cases.push(case_by_certificate());
     let streams = |side: fn(&Case) -> &Vec<(&'static str, Value)>| -> Map<String, Value> {
         let named = |case: &Case| {
             let mut stream = stream_of(case.label, "orders", &[side(case)]);

@@ -1,9 +1,13 @@
 //! Turns a connection into client properties: from the store for a pipeline, from a declaration for an attempt.
 //!
-//! Secrets are read each time a client is opened, so a pipeline never runs on an old address or password. The invariant: what
+//! `direct` makes the properties of a client certificate from stores of keys, and `file_watch` notices when these are others. Secrets are
+//! read each time a client is opened, so a pipeline never runs on an old address or password. The invariant: what
 //! tells two openings apart is the connection's life, its options and the random revisions of its secrets, never their bytes.
 
 mod changes;
+mod direct;
+mod file_revisions;
+mod file_watch;
 mod governed;
 mod msk;
 mod properties;
@@ -23,10 +27,12 @@ use tokio::sync::watch;
 use self::msk::MskTokens;
 use crate::governance::credentials::{AwsCredentials, SessionName};
 use crate::governance::secrets::{ScopeId, SecretValue, Vault};
+use crate::governance::volumes::VolumeReader;
 use crate::store::records::ConnectionRecord;
 use crate::store::{Store, StoreError};
 
 pub use changes::ConnectionChanges;
+use file_revisions::FileRevisions;
 pub use governed::GovernedResolver;
 
 /// Resolves connections from the store.
@@ -35,6 +41,8 @@ pub struct StoreResolver {
     store: Arc<dyn Store>,
     vault: Vault,
     aws: Arc<AwsCredentials>,
+    volumes: VolumeReader,
+    files: Arc<FileRevisions>,
     changes: Arc<ConnectionChanges>,
 }
 
@@ -45,6 +53,8 @@ impl StoreResolver {
     /// A resolver over this store.
     pub fn new(store: Arc<dyn Store>, vault: Vault, aws: Arc<AwsCredentials>, changes: Arc<ConnectionChanges>) -> Self {
         Self {
+            volumes: VolumeReader::new(store.clone()),
+            files: Arc::new(FileRevisions::new()),
             store,
             vault,
             aws,
@@ -150,11 +160,7 @@ impl ConnectionResolver for StoreResolver {
     async fn open(&self, stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         let name = match &stream.connection {
             ConnectionConfig::UcConnectionName(name) => name,
-            ConnectionConfig::DirectMtls(_) => {
-                return Err(PipelineError::Definition {
-                    message: "this agent cannot connect by client certificate (mTLS) yet".into(),
-                });
-            }
+            ConnectionConfig::DirectMtls(direct) => return self.of_direct(direct).await,
         };
         let record = self.record(name).await?;
         if matches!(record.spec.options, ConnectionOptions::Kinesis(_)) {
@@ -174,7 +180,7 @@ impl ConnectionResolver for StoreResolver {
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
         match connection {
             ConnectionConfig::UcConnectionName(name) => self.changes.follow(name),
-            ConnectionConfig::DirectMtls(_) => self.changes.follow_all(),
+            ConnectionConfig::DirectMtls(direct) => self.changes.follow_direct(direct),
         }
     }
 }

@@ -5,8 +5,9 @@
 use std::collections::BTreeSet;
 
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
-use stream_spec::name::{ConnectionName, VolumeName};
-use stream_spec::stream::{ConnectionConfig, SchemaConfig, SecretRef, StreamSpec};
+use stream_spec::name::ConnectionName;
+use stream_spec::stream::{ConnectionConfig, DirectMtlsConfig, SchemaConfig, SecretRef, StreamSpec};
+use stream_spec::volume::VolumePath;
 
 use super::privilege::SecurableType;
 use super::rules::On;
@@ -88,8 +89,7 @@ fn connection_scopes(spec: &ConnectionSpec) -> Vec<String> {
 pub(crate) fn stream_secrets(spec: &StreamSpec) -> Vec<&SecretRef> {
     let mut secrets = Vec::new();
     if let ConnectionConfig::DirectMtls(direct) = &spec.connection {
-        let mtls = &direct.mtls;
-        secrets.extend([&mtls.keystore_password_ref, &mtls.key_password_ref, &mtls.truststore_password_ref]);
+        secrets.extend(direct_secrets(direct));
     }
     if let SchemaConfig::Registry(registry) = &spec.schemas {
         secrets.extend(registry.api_secret_ref.iter());
@@ -108,25 +108,28 @@ pub(crate) fn connection_secrets(spec: &ConnectionSpec) -> Vec<&SecretRef> {
     }
 }
 
-fn volumes(spec: &StreamSpec) -> Vec<String> {
+/// The secrets that open the stores of a client certificate.
+pub(crate) fn direct_secrets(direct: &DirectMtlsConfig) -> [&SecretRef; 3] {
+    let mtls = &direct.mtls;
+    [&mtls.keystore_password_ref, &mtls.key_password_ref, &mtls.truststore_password_ref]
+}
+
+/// The volumes that the stores of a client certificate are in.
+pub(crate) fn direct_volumes(direct: &DirectMtlsConfig) -> [String; 2] {
+    [&direct.mtls.keystore_location, &direct.mtls.truststore_location].map(|location| volume_of(location))
+}
+
+/// The volumes that a stream names.
+pub(crate) fn volumes(spec: &StreamSpec) -> Vec<String> {
     match &spec.connection {
-        ConnectionConfig::DirectMtls(direct) => [&direct.mtls.keystore_location, &direct.mtls.truststore_location]
-            .map(|location| volume_of(location))
-            .into(),
+        ConnectionConfig::DirectMtls(direct) => direct_volumes(direct).into(),
         ConnectionConfig::UcConnectionName(_) => Vec::new(),
     }
 }
 
 /// `catalog.schema.volume` of a path below `/Volumes`, or the path itself if it is none.
 fn volume_of(location: &str) -> String {
-    let parts: Vec<&str> = location.split('/').collect();
-    match parts.as_slice() {
-        ["", "Volumes", catalog, schema, volume, _, ..] => {
-            let name = format!("{catalog}.{schema}.{volume}");
-            VolumeName::parse(&name).map_or_else(|_| location.to_owned(), |name| name.to_string())
-        }
-        _ => location.to_owned(),
-    }
+    VolumePath::parse(location).map_or_else(|_| location.to_owned(), |path| path.volume.to_string())
 }
 
 #[cfg(test)]

@@ -3,29 +3,29 @@
 //! The invariant: what is read lies in the volume's folder. The kernel holds the path to it, links included
 //! (`RESOLVE_BENEATH`), so that nobody who changes the folder meanwhile leads it out.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 use stream_spec::name::VolumeName;
+use stream_spec::volume::{VOLUME_PATH_FORM, VolumePath};
+use tokio::sync::Semaphore;
 use zeroize::Zeroizing;
 
 use super::secrets::SecretValue;
-use crate::limits::VOLUME_FILE_BYTES_MAX;
+use crate::limits::{VOLUME_FILE_BYTES_MAX, VOLUME_READ_WAIT};
 use crate::store::documents::VolumeRecord;
 use crate::store::{Store, StoreError, documents};
-
-/// Where volumes are.
-const ROOT: &str = "/Volumes/";
 
 /// Why a file of a volume cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum VolumeError {
     /// The text is no path of a file in a volume.
-    #[error("`{path}` is not a file's path in a volume: {problem}; write /Volumes/<catalog>/<schema>/<volume>/<file>")]
+    #[error("`{path}` is not a file's path in a volume: {problem}; write {VOLUME_PATH_FORM}")]
     NotAPath {
         /// The text.
         path: String,
@@ -74,6 +74,12 @@ pub enum VolumeError {
         /// The bound.
         bytes_max: usize,
     },
+    /// The file system hangs.
+    #[error("`{path}` is not read in time; see whether the file system that it is on answers")]
+    Slow {
+        /// The file.
+        path: String,
+    },
     /// The system refused.
     #[error("cannot read `{path}`: {source}")]
     Io {
@@ -88,88 +94,70 @@ pub enum VolumeError {
     Store(#[from] StoreError),
 }
 
-/// A file in a volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumePath {
-    /// The volume.
-    pub volume: VolumeName,
-    /// The parts below it: none is empty, `.` or `..`.
-    parts: Vec<String>,
-}
-
-impl VolumePath {
-    /// Parses `/Volumes/<catalog>/<schema>/<volume>/<file>`.
-    pub fn parse(path: &str) -> Result<Self, VolumeError> {
-        let refused = |problem: &str| VolumeError::NotAPath {
-            path: path.to_owned(),
-            problem: problem.to_owned(),
-        };
-        let below = path.strip_prefix(ROOT).ok_or_else(|| refused("it does not begin with /Volumes/"))?;
-        let parts: Vec<&str> = below.split('/').collect();
-        let [catalog, schema, volume, rest @ ..] = parts.as_slice() else {
-            return Err(refused("it names no file"));
-        };
-        let volume = VolumeName::parse(&format!("{catalog}.{schema}.{volume}")).map_err(|error| refused(&error.problem))?;
-        if rest.is_empty() {
-            return Err(refused("it names no file"));
-        }
-        for part in rest {
-            match *part {
-                "" => return Err(refused("a part of it is empty")),
-                "." | ".." => return Err(refused("a part of it is `.` or `..`")),
-                part if part.chars().any(char::is_control) => return Err(refused("it holds a control character")),
-                part if is_percent_encoded(part) => return Err(refused("it is percent-encoded, and paths are read as they are")),
-                _ => {}
-            }
-        }
-        Ok(Self {
-            volume,
-            parts: rest.iter().map(|part| (*part).to_owned()).collect(),
-        })
-    }
-}
-
-fn is_percent_encoded(part: &str) -> bool {
-    part.as_bytes()
-        .windows(3)
-        .any(|window| matches!(window, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit()))
-}
-
 /// Reads files of volumes.
 #[derive(Clone)]
 pub struct VolumeReader {
     store: Arc<dyn Store>,
+    /// One file at a time of each volume: a file system that hangs keeps one thread, and no other volume waits for it.
+    turns: Arc<Mutex<HashMap<VolumeName, Weak<Semaphore>>>>,
 }
 
 impl VolumeReader {
     /// A reader of the volumes in this store.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self {
+            store,
+            turns: Arc::default(),
+        }
     }
 
     /// The bytes of a file of at most `bytes_max` bytes. They may be a private key, so they are wiped after use.
     pub async fn read(&self, path: &str, bytes_max: usize) -> Result<SecretValue, VolumeError> {
-        let parsed = VolumePath::parse(path)?;
+        let parsed = VolumePath::parse(path).map_err(|problem| VolumeError::NotAPath {
+            path: path.to_owned(),
+            problem,
+        })?;
         let record: Option<VolumeRecord> = documents::get(&self.store, parsed.volume.as_str()).await?;
         let Some(VolumeRecord { storage_location, .. }) = record else {
             return Err(VolumeError::VolumeMissing { volume: parsed.volume });
         };
-        let path = path.to_owned();
         let Some(folder) = local_folder(&storage_location) else {
             return Err(VolumeError::ObjectStore {
-                path,
+                path: path.to_owned(),
                 location: storage_location,
             });
         };
-        let bytes_max = bytes_max.min(VOLUME_FILE_BYTES_MAX);
+        let reading = self.read_in_turn(parsed, folder, path.to_owned(), bytes_max.min(VOLUME_FILE_BYTES_MAX));
+        let read = tokio::time::timeout(VOLUME_READ_WAIT, reading).await;
+        read.unwrap_or_else(|_| Err(VolumeError::Slow { path: path.to_owned() }))
+    }
+
+    async fn read_in_turn(&self, parsed: VolumePath, folder: PathBuf, path: String, bytes_max: usize) -> Result<SecretValue, VolumeError> {
+        let failed = |path: String, error: Box<dyn std::error::Error + Send + Sync>| VolumeError::Io {
+            path,
+            source: std::io::Error::other(error),
+        };
+        let turn = self.turn(&parsed.volume).acquire_owned().await;
+        let turn = turn.map_err(|error| failed(path.clone(), error.into()))?;
         let shown = path.clone();
-        let read = tokio::task::spawn_blocking(move || read_beneath(&folder, &parsed.parts.join("/"), &path, bytes_max));
-        read.await.unwrap_or_else(|error| {
-            Err(VolumeError::Io {
-                path: shown,
-                source: std::io::Error::other(error),
-            })
-        })
+        let read = tokio::task::spawn_blocking(move || {
+            let bytes = read_beneath(&folder, &parsed.below(), &path, bytes_max);
+            // Kept by the thread, however long it takes, and not by who waits for it.
+            drop(turn);
+            bytes
+        });
+        read.await.unwrap_or_else(|error| Err(failed(shown, error.into())))
+    }
+
+    fn turn(&self, volume: &VolumeName) -> Arc<Semaphore> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turn) = turns.get(volume).and_then(Weak::upgrade) {
+            return turn;
+        }
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let turn = Arc::new(Semaphore::new(1));
+        turns.insert(volume.clone(), Arc::downgrade(&turn));
+        turn
     }
 }
 
@@ -298,6 +286,21 @@ mod tests {
                 (found, expected) => panic!("{path:?}: {found:?} and not {expected:?}"),
             }
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_volume_that_hangs_is_not_waited_for_without_end_and_keeps_no_other_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "a").unwrap();
+        let reader = volume(folder.path(), folder.path().to_str().unwrap()).await;
+        let hangs = reader.turn(&VolumeName::parse("main.pay.keys").unwrap());
+        let another = reader.turn(&VolumeName::parse("main.pay.other").unwrap());
+        let reading = hangs.acquire_owned().await.unwrap();
+        let error = reader.read("/Volumes/main/pay/keys/a", 10).await.unwrap_err();
+        assert!(matches!(error, VolumeError::Slow { .. }), "{error}");
+        assert_eq!(another.available_permits(), 1);
+        drop(reading);
+        assert_eq!(reader.read("/Volumes/main/pay/keys/a", 10).await.unwrap().expose_text(), Some("a"));
     }
 
     #[tokio::test]

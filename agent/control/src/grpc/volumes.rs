@@ -91,7 +91,7 @@ impl v1::volume_service_server::VolumeService for VolumesOverGrpc {
         let context = context(&request);
         let message = request.into_inner();
         serve(Call::DeleteVolume, &context, async {
-            self.0.delete(&context, &name(&message.name)?, &message.uid).await?;
+            self.0.delete(&context, &name(&message.name)?, message.force, &message.uid).await?;
             Ok(v1::DeleteVolumeResponse {})
         })
         .await

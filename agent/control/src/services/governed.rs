@@ -132,33 +132,6 @@ pub(super) async fn update<T: Governed>(
     })
 }
 
-/// Deletes a record. Another life of the name than `uid` (empty: any) is missing.
-pub(super) async fn delete<T: Governed>(services: &Services, context: &RequestContext, name: &str, uid: &str) -> Result<(), ServiceError> {
-    let mut found = 0;
-    for _ in 0..WRITE_ATTEMPTS_MAX {
-        let record: T = get(services, name).await?;
-        if !uid.is_empty() && uid != record.authorship().uid {
-            return Err(not_found::<T>(name));
-        }
-        found = record.generation();
-        match documents::delete::<T>(&services.store, found, name).await? {
-            Replaced::Done => {
-                tracing::info!(kind = %T::NAMED, name, by = context.principal.name(), "deleted");
-                return Ok(());
-            }
-            Replaced::Missing => return Err(not_found::<T>(name)),
-            Replaced::Conflict => {}
-        }
-    }
-    Err(ServiceError::Conflict {
-        kind: T::NAMED,
-        name: name.to_owned(),
-        what: "generation",
-        found,
-        wanted: found,
-    })
-}
-
 pub(super) fn another_life<T: Governed>(name: &str) -> ServiceError {
     ServiceError::AnotherLife {
         kind: T::NAMED,

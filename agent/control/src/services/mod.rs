@@ -30,10 +30,11 @@ use stream_spec::name::ConnectionName;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::connections::ConnectionChanges;
+use crate::connections::{ConnectionChanges, StoreResolver};
 use crate::governance::Authorizer;
 use crate::governance::authentication::Directory;
 use crate::governance::credentials::AwsCredentials;
+use crate::governance::named;
 use crate::governance::private_folders::PrivateFolders;
 use crate::governance::secrets::Vault;
 use crate::limits::CONNECTION_TESTS_AT_ONCE_MAX;
@@ -62,6 +63,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ConnectionSsl,
     Capability::ConnectionSasl,
     Capability::ConnectionCredential,
+    Capability::ConnectionMtls,
     Capability::Secrets,
     Capability::Credentials,
     Capability::Volumes,
@@ -77,6 +79,8 @@ pub struct Services {
     pub(crate) directory: Arc<Directory>,
     pub(crate) vault: Vault,
     pub(crate) aws: Arc<AwsCredentials>,
+    /// Opens what a caller asks to have tried. Pipelines have one of their own, for those that they run as.
+    pub(crate) resolver: StoreResolver,
     pub(crate) private_folders: PrivateFolders,
     pub(crate) capabilities: BTreeSet<Capability>,
     /// Bounds how many connections are tried at once.
@@ -134,6 +138,7 @@ impl Services {
         } = settings;
         let capabilities = CAPABILITIES.iter().copied().collect();
         Arc::new(Self {
+            resolver: StoreResolver::new(store.clone(), vault.clone(), aws.clone(), connection_changes.clone()),
             store,
             engine,
             reconciler,
@@ -159,6 +164,7 @@ impl Services {
                 for connection in users.connections {
                     self.announce_connection(&connection);
                 }
+                self.announce_direct(what);
             }
             Err(error) => {
                 tracing::error!(%error, "cannot tell which connections use what was changed; all pipelines look at theirs");
@@ -170,6 +176,16 @@ impl Services {
     /// Tells the pipelines of a connection that it was changed, and has those tried again that could not be made by it.
     pub(crate) fn announce_connection(&self, name: &ConnectionName) {
         self.connection_changes.announce(name);
+        self.reconciler.wake_failed();
+    }
+
+    /// Tells the pipelines that connect by stores of keys of what was changed about these.
+    fn announce_direct(&self, what: &UsedThing) {
+        self.connection_changes.announce_direct(|direct| {
+            let secrets = named::direct_secrets(direct);
+            let has_volume = named::direct_volumes(direct).iter().any(|volume| what.is_volume(volume));
+            has_volume || secrets.into_iter().any(|secret| what.has_secret(secret))
+        });
         self.reconciler.wake_failed();
     }
 

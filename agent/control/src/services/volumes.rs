@@ -9,10 +9,12 @@ use super::Services;
 use super::error::ServiceError;
 use super::governed::{self, Planned};
 use super::page::{Page, PageRequest};
+use super::users::{self, Used};
 use crate::clock;
 use crate::governance::{Action, RequestContext, Securable};
 use crate::store::Parent;
 use crate::store::documents::{Authorship, VolumeRecord};
+use crate::store::users::{DeletedIfUnused, UsedThing};
 
 /// The calls on volumes.
 #[derive(Clone)]
@@ -49,7 +51,10 @@ impl VolumeService {
             authorship: Authorship::new(context.principal.name(), clock::now_ms(), request_id),
             storage_location,
         };
-        governed::create(&self.services, record).await
+        let made = governed::create(&self.services, record).await?;
+        // Streams may wait for it, where one of that name was deleted under them.
+        self.services.announce(&UsedThing::Volume(made.name.clone())).await;
+        Ok(made)
     }
 
     /// One volume.
@@ -93,17 +98,20 @@ impl VolumeService {
             generation,
             uid,
         };
-        governed::update(&self.services, context, planned, |now: &VolumeRecord| {
+        let changed = governed::update(&self.services, context, planned, |now: &VolumeRecord| {
             (now.storage_location != storage_location).then(|| VolumeRecord {
                 storage_location: storage_location.clone(),
                 ..now.clone()
             })
         })
-        .await
+        .await?;
+        self.services.announce(&UsedThing::Volume(name)).await;
+        Ok(changed)
     }
 
-    /// Forgets a volume; what is in it stays. Another life of the name than `uid` (empty: any) is missing.
-    pub async fn delete(&self, context: &RequestContext, name: &VolumeName, uid: &str) -> Result<(), ServiceError> {
+    /// Forgets a volume, one that streams use only if the caller says so; what is in it stays. Another life of the name than `uid`
+    /// (empty: any) is missing.
+    pub async fn delete(&self, context: &RequestContext, name: &VolumeName, even_if_used: bool, uid: &str) -> Result<(), ServiceError> {
         let allowed = self
             .services
             .authorizer
@@ -112,7 +120,23 @@ impl VolumeService {
         let uid = &allowed
             .life(uid)
             .ok_or_else(|| governed::not_found::<VolumeRecord>(name.as_str()))?;
-        governed::delete::<VolumeRecord>(&self.services, context, name.as_str(), uid).await
+        let what = UsedThing::Volume(name.clone());
+        match self.services.store.delete_if_unused(&what, uid, even_if_used).await? {
+            DeletedIfUnused::Deleted => {
+                tracing::info!(volume = %name, by = context.principal.name(), "deleted volume");
+                self.services.announce(&what).await;
+                Ok(())
+            }
+            DeletedIfUnused::Missing => Err(governed::not_found::<VolumeRecord>(name.as_str())),
+            DeletedIfUnused::InUse(users) => {
+                let used = Used {
+                    field: "name",
+                    value: name.as_str(),
+                    what: "files of the volume",
+                };
+                Err(users::in_use(&self.services, &context.principal, used, &users).await)
+            }
+        }
     }
 
     async fn check(&self, storage_location: &str) -> Result<(), ServiceError> {

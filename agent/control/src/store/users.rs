@@ -2,7 +2,8 @@
 //! transaction that deletes it.
 
 use async_trait::async_trait;
-use stream_spec::name::{ConnectionName, CredentialName, ScopeName, SecretKey, StreamName};
+use stream_spec::name::{ConnectionName, CredentialName, ScopeName, SecretKey, StreamName, VolumeName};
+use stream_spec::stream::SecretRef;
 
 use super::StoreError;
 
@@ -15,6 +16,24 @@ pub enum UsedThing {
     Secret(ScopeName, SecretKey),
     /// A service credential.
     Credential(CredentialName),
+    /// A volume.
+    Volume(VolumeName),
+}
+
+impl UsedThing {
+    /// Whether it is, or holds, that secret.
+    pub(crate) fn has_secret(&self, secret: &SecretRef) -> bool {
+        match self {
+            Self::Scope(scope) => secret.scope == scope.as_str(),
+            Self::Secret(scope, key) => secret.scope == scope.as_str() && secret.key == key.as_str(),
+            Self::Credential(_) | Self::Volume(_) => false,
+        }
+    }
+
+    /// Whether it is that volume.
+    pub(crate) fn is_volume(&self, name: &str) -> bool {
+        matches!(self, Self::Volume(volume) if volume.as_str() == name)
+    }
 }
 
 /// Who names it.

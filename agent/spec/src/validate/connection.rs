@@ -5,6 +5,7 @@ use crate::limits::CONNECTION_OPTION_BYTES_MAX;
 use crate::options::connection as registry;
 use crate::stream::{ConnectionConfig, DirectMtlsConfig, SecretRef, SourceConfig, StreamSpec};
 use crate::violation::Violation;
+use crate::volume::{VOLUME_PATH_FORM, VolumePath};
 
 const MTLS: &str = "connection_config.direct_mtls_config";
 const MECHANISMS: [&str; 3] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"];
@@ -64,13 +65,12 @@ fn check_mtls(direct: &DirectMtlsConfig, violations: &mut Vec<Violation>) {
         ("keystore_location", &mtls.keystore_location),
         ("truststore_location", &mtls.truststore_location),
     ] {
-        if !is_volume_file(location) {
-            let remedy = "write `/Volumes/<catalog>/<schema>/<volume>/<file>`";
+        if let Err(problem) = VolumePath::parse(location) {
             violations.push(Violation::new(
                 format!("{MTLS}.mtls_config.{name}"),
                 location,
-                "the location is not a file on a volume",
-                remedy,
+                format!("the location is not a file's path in a volume: {problem}"),
+                format!("write `{VOLUME_PATH_FORM}`"),
             ));
         }
     }
@@ -81,14 +81,6 @@ fn check_mtls(direct: &DirectMtlsConfig, violations: &mut Vec<Violation>) {
     ] {
         check_secret(&format!("{MTLS}.mtls_config.{name}"), secret, violations);
     }
-}
-
-fn is_volume_file(location: &str) -> bool {
-    let Some(rest) = location.strip_prefix("/Volumes/") else {
-        return false;
-    };
-    let parts: Vec<&str> = rest.split('/').collect();
-    parts.len() >= 4 && parts.iter().all(|part| !part.is_empty() && *part != "." && *part != "..")
 }
 
 pub(super) fn check_secret(field: &str, secret: &SecretRef, violations: &mut Vec<Violation>) {

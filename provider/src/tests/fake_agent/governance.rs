@@ -382,7 +382,7 @@ impl VolumeService for Services {
     async fn delete_volume(&self, request: Request<v1::DeleteVolumeRequest>) -> Result<Response<v1::DeleteVolumeResponse>, Status> {
         let mut world = self.world();
         let fault = world.arrive("DeleteVolume", &request)?;
-        let v1::DeleteVolumeRequest { name, uid } = request.into_inner();
+        let v1::DeleteVolumeRequest { name, uid, .. } = request.into_inner();
         match world.governance.volumes.get(&name) {
             Some(kept) if uid.is_empty() || uid == kept.uid => {}
             _ => return Err(not_found("volume", &name)),

@@ -380,7 +380,7 @@ async fn about_volumes(door: &Door, call: Call, securable: Securable<'_>) -> Res
         }
         (Call::DeleteVolume, Securable::Volume(_)) => {
             let uid = ANOTHER.into();
-            let request = v1::DeleteVolumeRequest { name, uid };
+            let request = v1::DeleteVolumeRequest { name, uid, force: false };
             send!(door, volume_service_client::VolumeServiceClient, delete_volume, request)
         }
         _ => unknown(call, securable),

@@ -77,6 +77,7 @@ impl StreamService {
             if request.as_new || existing.is_none() {
                 answer.warnings.extend(self.missing_connections(spec).await?);
             }
+            answer.warnings.extend(self.connection_warnings(spec).await?);
         }
         if let (Some(existing), false) = (existing, request.as_new) {
             if self.may_read(context, &existing).await? {

@@ -57,6 +57,10 @@ impl StreamService {
         if let Some(existing) = services.store.stream_by_name(&new.spec.name).await? {
             return self.answer_for_existing(existing, &new).await;
         }
+        let missing = self.missing_beside(&new.spec).await?;
+        if !missing.is_empty() {
+            return Err(ServiceError::Precondition(missing));
+        }
         let uid = Uuid::now_v7().to_string();
         if !self.is_free(&new.spec.ingestion.destination, &uid).await? {
             return Err(ServiceError::Precondition(vec![self.table_exists(&new.spec.ingestion.destination)]));

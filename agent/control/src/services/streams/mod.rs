@@ -4,6 +4,7 @@ mod check;
 mod create;
 mod decide;
 mod delete;
+mod direct;
 mod operations;
 mod read;
 mod restart;

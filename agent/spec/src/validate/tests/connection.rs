@@ -57,13 +57,13 @@ fn direct_mtls_names_files_on_volumes_and_secrets() {
     check(
         with(|direct| direct.mtls.keystore_location = "/tmp/client.jks".into()),
         &[&format!(
-            "{field}.mtls_config.keystore_location: the location is not a file on a volume"
+            "{field}.mtls_config.keystore_location: the location is not a file's path in a volume: it does not begin with /Volumes/"
         )],
     );
     check(
         with(|direct| direct.mtls.truststore_location = "/Volumes/main/shop/stores/../x.jks".into()),
         &[&format!(
-            "{field}.mtls_config.truststore_location: the location is not a file on a volume"
+            "{field}.mtls_config.truststore_location: the location is not a file's path in a volume: a part of it is `.` or `..`"
         )],
     );
     check(
