@@ -44,7 +44,7 @@ bench: setup ## What the product costs and how fast it is, in a few minutes (rel
 
 .PHONY: bench-decode
 bench-decode: ## The decoders beside arrow-json, arrow-avro, ptars and prost-reflect, each in one run on one core
-	for format in json avro protobuf; do cargo run $(CARGO_FLAGS) --release -p stream-decode --example "bench_$$format"; done
+	for format in json avro protobuf registry; do cargo run $(CARGO_FLAGS) --release -p stream-decode --example "bench_$$format"; done
 
 .PHONY: bench-peers
 bench-peers: setup ## The agent and Spark on the same records in one run

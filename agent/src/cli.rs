@@ -152,6 +152,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_DISCOVERY_INTERVAL", value_parser = duration::parse)]
     pub(crate) discovery_interval: Option<Duration>,
 
+    /// How long a stream with a schema registry goes on before it takes the latest versions of its subjects [default: 4h].
+    #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_REGISTRY_RESTART_INTERVAL", value_parser = duration::parse)]
+    pub(crate) registry_restart_interval: Option<Duration>,
+
     /// Whether audit events go into the table `system.audit.events` of the warehouse; the log has them in any case [default: true].
     #[arg(
         long,

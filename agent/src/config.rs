@@ -40,6 +40,8 @@ struct File {
     table_compact_files: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     discovery_interval: Option<Duration>,
+    #[serde(default, deserialize_with = "duration::from_file")]
+    registry_restart_interval: Option<Duration>,
     tls_cert_file: Option<PathBuf>,
     tls_key_file: Option<PathBuf>,
     client_ca_file: Option<PathBuf>,
@@ -73,6 +75,8 @@ pub(crate) struct Config {
     pub(crate) table_compact_files: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) discovery_interval: Option<Duration>,
+    /// `None`: the pipeline's default.
+    pub(crate) registry_restart_interval: Option<Duration>,
     /// Whether audit events go into a table beside the log.
     pub(crate) audit_table: bool,
     /// Groups with their members.
@@ -131,6 +135,7 @@ impl Config {
             table_checkpoint_commits: arguments.table_checkpoint_commits.or(file.table_checkpoint_commits),
             table_compact_files: arguments.table_compact_files.or(file.table_compact_files),
             discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
+            registry_restart_interval: arguments.registry_restart_interval.or(file.registry_restart_interval),
             audit_table: arguments.audit_table.or(file.audit_table).unwrap_or(true),
             groups: file.groups,
         })

@@ -222,6 +222,9 @@ fn engine_settings(config: &Config) -> EngineSettings {
     if let Some(interval) = config.discovery_interval {
         settings.discovery_interval = interval;
     }
+    if let Some(interval) = config.registry_restart_interval {
+        settings.registry_restart_interval = interval;
+    }
     if let Some(history) = config.table_history {
         settings.table_care.history = history;
     }

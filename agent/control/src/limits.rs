@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Longest wait for a schema registry to say what a definition would come to: a plan goes on without, and says so.
+pub(crate) const REGISTRY_CHECK_WAIT: Duration = Duration::from_secs(5);
+
 /// Database jobs that wait for its thread. A job takes about a millisecond (one fsync): more would hide an overload from
 /// callers instead of slowing them down.
 pub(crate) const STORE_JOBS_MAX: usize = 256;

@@ -81,6 +81,11 @@ impl Decoder {
         Ok(())
     }
 
+    /// Takes away all plans but the first so many, at least one.
+    pub fn keep(&mut self, count: u16) {
+        self.plans.truncate(usize::from(count.max(1)));
+    }
+
     /// Reads JSON and Protobuf without the fast way: for the tests, which hold each way to Spark's answers by itself.
     #[doc(hidden)]
     pub fn without_fast_way(mut self) -> Self {

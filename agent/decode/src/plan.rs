@@ -66,6 +66,15 @@ impl Plan {
         })
     }
 
+    /// Whether its writer's schema does not resolve to its reader's at all: no message is read, whatever it holds.
+    pub fn reads_nothing(&self) -> bool {
+        match &self.format {
+            PlanFormat::Avro(program) => program.reads_nothing(),
+            PlanFormat::Misfit(_) => true,
+            PlanFormat::Text | PlanFormat::Json(_) | PlanFormat::Protobuf(_) => false,
+        }
+    }
+
     /// The type of the column that this plan fills.
     pub fn reader(&self) -> &DataType {
         &self.reader

@@ -23,8 +23,8 @@ pub enum MisfitReason {
     UnknownSymbol,
     /// Nothing in the message says by which schema of a registry it was written.
     NotFramed,
-    /// A header, and not the message itself, says by which schema of a registry it was written.
-    FramedInHeader,
+    /// A GUID, in a header or before the message, and no id says by which schema of a registry it was written.
+    NamedByGuid,
     /// Its registry does not have the schema that the message names.
     UnknownSchema,
     /// The schema that the message names is none of its subject's.
@@ -45,7 +45,7 @@ impl MisfitReason {
         Self::MissingField,
         Self::UnknownSymbol,
         Self::NotFramed,
-        Self::FramedInHeader,
+        Self::NamedByGuid,
         Self::UnknownSchema,
         Self::OtherSubject,
         Self::UnresolvedSchema,
@@ -63,7 +63,7 @@ impl MisfitReason {
             Self::MissingField => "missing_field",
             Self::UnknownSymbol => "unknown_symbol",
             Self::NotFramed => "not_framed",
-            Self::FramedInHeader => "framed_in_header",
+            Self::NamedByGuid => "named_by_guid",
             Self::UnknownSchema => "unknown_schema",
             Self::OtherSubject => "other_subject",
             Self::UnresolvedSchema => "unresolved_schema",

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionResolver};
 use stream_pipeline::engine::{Engine, EngineSettings, StreamDefinition};
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry::RegistryProperties;
 use stream_pipeline::status::{Phase, PipelineStatus};
 use stream_spec::name::{ConnectionName, StreamName, TableName};
 use stream_spec::stream::{
@@ -41,6 +42,12 @@ impl ConnectionResolver for Plaintext {
             properties: BTreeMap::new(),
             tokens: None,
             identity: "plaintext".to_owned(),
+        })
+    }
+
+    async fn open_registry(&self, _stream: &StreamSpec, _run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        Err(PipelineError::Definition {
+            message: "this example knows no registry".to_owned(),
         })
     }
 

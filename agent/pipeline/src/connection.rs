@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use crate::error::PipelineError;
+use crate::registry::RegistryProperties;
 
 /// The value of a client property, which may be a secret: it is overwritten when it is dropped, and cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
@@ -83,7 +84,7 @@ pub struct ConnectionStep {
 }
 
 impl ConnectionStep {
-    /// All of them, in order.
+    /// All of Kafka's, in order.
     pub const ALL: [&str; 4] = [Self::ADDRESS, Self::TLS, Self::AUTHENTICATION, Self::TOPICS];
     /// The address is found and takes connections.
     pub const ADDRESS: &str = "address";
@@ -93,6 +94,8 @@ impl ConnectionStep {
     pub const AUTHENTICATION: &str = "authentication";
     /// The cluster tells its topics.
     pub const TOPICS: &str = "topics";
+    /// The schema registry, where the connection has one, tells its subjects.
+    pub const SCHEMA_REGISTRY: &str = "schema_registry";
 }
 
 /// Turns a stream's connection into client properties. Implemented by the control plane.
@@ -101,6 +104,9 @@ pub trait ConnectionResolver: Send + Sync + 'static {
     /// Current properties of a stream's connection, for a pipeline that runs as `run_as`. Errors: the connection is gone, a secret
     /// cannot be read, that identity lacks what it takes to run the stream.
     async fn open(&self, stream: &StreamSpec, run_as: &str) -> Result<ClientProperties, PipelineError>;
+
+    /// Current properties of a stream's schema registry, in the same way.
+    async fn open_registry(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryProperties, PipelineError>;
 
     /// A counter that moves when `open` may answer differently: where it does, pipelines reconnect at their exact positions.
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64>;

@@ -15,6 +15,8 @@ use crate::error::PipelineError;
 use crate::kafka::attempt;
 use crate::kafka::pool::ClientPool;
 use crate::limits;
+use crate::registry::{RegistryClient, RegistryError, RegistryPool, RegistryProperties};
+use crate::registry_versions::RegistryVersions;
 use crate::stream::RunningStream;
 use crate::table::{SchemaVersion, SystemTable, SystemTableHandle, TableCareSettings, TableError, TableState, Warehouse};
 
@@ -62,6 +64,8 @@ pub struct EngineSettings {
     pub discovery_interval: Duration,
     /// Most bytes of messages in one commit; a full batch is committed before the flush interval is over.
     pub batch_bytes_max: usize,
+    /// How long a stream with a schema registry goes on before it starts again, by the latest versions of its subjects.
+    pub registry_restart_interval: Duration,
     /// How tables are kept healthy.
     pub table_care: TableCareSettings,
 }
@@ -74,6 +78,7 @@ impl EngineSettings {
             warehouse_id: None,
             discovery_interval: limits::DISCOVERY_INTERVAL,
             batch_bytes_max: limits::BATCH_BYTES_MAX,
+            registry_restart_interval: limits::REGISTRY_RESTART_INTERVAL,
             table_care: TableCareSettings::default(),
         }
     }
@@ -90,6 +95,7 @@ pub(crate) struct EngineShared {
     pub(crate) resolver: SharedResolver,
     pub(crate) warehouse: Warehouse,
     pub(crate) clients: ClientPool,
+    pub(crate) registries: RegistryPool,
 }
 
 impl Engine {
@@ -101,6 +107,7 @@ impl Engine {
             resolver,
             warehouse,
             clients: ClientPool::default(),
+            registries: RegistryPool::default(),
         };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
     }
@@ -168,6 +175,17 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn shared(&self) -> &EngineShared {
         &self.shared
+    }
+
+    /// The latest versions of a stream's subjects in its schema registry: for looking at a definition before there is a stream.
+    pub async fn latest_versions(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryVersions, PipelineError> {
+        let latest = crate::stream::pin::latest(&self.shared, stream, run_as).await;
+        latest.map(|(_, versions)| versions)
+    }
+
+    /// Tries a schema registry with a client of its own; how many subjects it tells.
+    pub async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError> {
+        RegistryClient::open(properties)?.subject_count().await
     }
 
     /// Tries a Kafka connection step by step, with clients of its own. Bounded in time.

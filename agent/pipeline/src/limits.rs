@@ -7,6 +7,25 @@ use std::time::Duration;
 /// New topics and partitions are found within this time (product part K4).
 pub const DISCOVERY_INTERVAL: Duration = Duration::from_secs(30);
 
+/// A stream with a schema registry takes the latest versions of its subjects after this time (product part D5).
+pub const REGISTRY_RESTART_INTERVAL: Duration = Duration::from_secs(4 * 60 * 60);
+
+/// Shortest such time: a stream that only starts reads nothing.
+pub const REGISTRY_RESTART_INTERVAL_MIN: Duration = Duration::from_millis(100);
+
+/// The same where the registry did not tell what is latest: soon, but not so often that each attempt costs the stream its flow.
+pub const REGISTRY_RETRY_WAIT: Duration = Duration::from_secs(60);
+
+/// Longest wait of a batch for the schemas that its messages name: after that they wait by themselves, and the others go on.
+pub const SCHEMAS_WAIT: Duration = Duration::from_secs(10);
+
+/// Schemas, and messages of schemas, of one side that stay known between two batches: a topic has some dozens, and what only looks like
+/// an id is forgotten.
+pub const WRITERS_KEPT_MAX: usize = 1_000;
+
+/// How long it is believed that a registry does not have a schema: it may be registered at any time.
+pub const WRITER_MISSING_KEPT: Duration = Duration::from_secs(60);
+
 /// Bytes of messages that make a full batch: large enough for Parquet files of useful size, small enough that a batch
 /// being gathered, one being decoded and one being written fit in memory for many streams.
 pub const BATCH_BYTES_MAX: usize = 32 * 1024 * 1024;

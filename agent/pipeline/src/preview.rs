@@ -13,7 +13,7 @@ use stream_spec::stream::{DirectSchemas, KafkaSource, SchemaText, Side, SourceCo
 use crate::error::PipelineError;
 use crate::kafka::batch::column;
 use crate::stream::record_filter::RecordFilter;
-use crate::stream::rows::SideDecoder;
+use crate::stream::side_decoder::SideDecoder;
 
 /// Decodes messages of one side, one at a time.
 pub struct Preview {
@@ -58,7 +58,7 @@ impl Preview {
 
     /// Decodes one message.
     pub fn decode(&mut self, payload: &[u8]) -> Result<Previewed, PipelineError> {
-        let decoded = self.decoder.decode(self.side.column(), &[Some(payload)])?;
+        let decoded = self.decoder.decode(self.side.column(), &[Some(payload)], |_| false)?;
         let kept = match &self.filter {
             Some(filter) => self.is_kept(filter, &decoded.array)?,
             None => true,

@@ -40,6 +40,14 @@ impl RegistryVersions {
         }
     }
 
+    /// Sets the version of a side.
+    pub(crate) fn set(&mut self, side: Side, version: RegistryVersion) {
+        match side {
+            Side::Key => self.key = Some(version),
+            Side::Payload => self.payload = Some(version),
+        }
+    }
+
     /// The schemas of both sides.
     pub fn schemas(&self) -> DirectSchemas {
         let schema = |version: &Option<RegistryVersion>| version.as_ref().map(|version| version.schema.clone());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use stream_spec::stream::Side;
 use stream_spec::types::Field;
 
 use crate::limits;
@@ -66,6 +67,10 @@ pub mod condition {
     pub const COLUMNS_WIDENED: &str = "ColumnsWidened";
     /// The table's storage works.
     pub const TABLE_REACHABLE: &str = "TableReachable";
+    /// The registry tells the latest versions of the stream's subjects, and every schema that messages name.
+    pub const SCHEMAS_AVAILABLE: &str = "SchemasAvailable";
+    /// The latest version of each subject is in force.
+    pub const SCHEMAS_CURRENT: &str = "SchemasCurrent";
     /// The record filter had an answer for every record of the last commit.
     pub const FILTER_ANSWERED: &str = "FilterAnswered";
 }
@@ -112,6 +117,21 @@ pub struct PipelineStatus {
     pub misfits: Misfits,
     /// Records that the filter did not keep since the pipeline started.
     pub records_filtered: u64,
+    /// The subjects of its schema registry; empty without one.
+    pub subjects: Vec<SubjectProgress>,
+}
+
+/// A subject of a stream's schema registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectProgress {
+    /// Which side's.
+    pub side: Side,
+    /// Its name.
+    pub subject: String,
+    /// Version and schema id in force.
+    pub in_force: Option<(i32, u32)>,
+    /// Latest version and its schema's id, as the registry told them last.
+    pub latest: Option<(i32, u32)>,
 }
 
 /// Progress of one partition.

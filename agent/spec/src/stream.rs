@@ -33,6 +33,20 @@ pub struct StreamSpec {
     pub excluded_columns: BTreeSet<String>,
 }
 
+impl StreamSpec {
+    /// The connection that says where the stream's schema registry is; none without a registry, or where nothing says it.
+    pub fn registry_connection(&self) -> Option<&ConnectionName> {
+        let SchemaConfig::Registry(registry) = &self.schemas else {
+            return None;
+        };
+        let own = match &self.connection {
+            ConnectionConfig::UcConnectionName(name) => Some(name),
+            ConnectionConfig::DirectMtls(_) => None,
+        };
+        registry.uc_connection.as_ref().or(own)
+    }
+}
+
 /// Exactly one kind of source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -85,6 +85,24 @@ pub(super) fn attribute() -> Attribute {
             number("Records that `record_type_filter` did not keep since the pipeline started."),
         ),
         (
+            "registry_subjects",
+            Attribute::computed(
+                AttributeType::list([
+                    ("side", text("Column of the table: `key` or `value`.")),
+                    ("subject", text("Subject in the schema registry.")),
+                    ("version", number("Version in force; null before there is one.")),
+                    ("schema_id", number("Id of its schema.")),
+                    (
+                        "latest_version",
+                        number("Latest version, as the registry told it when the stream started last; null where it did not."),
+                    ),
+                    ("latest_schema_id", number("Id of its schema.")),
+                ]),
+                "Subjects of the stream's schema registry with their versions; empty without one. A later version comes into force when the \
+                 stream starts again, every few hours, if the table can take it.",
+            ),
+        ),
+        (
             "backfill",
             Attribute::computed(
                 AttributeType::single([
@@ -117,8 +135,8 @@ const MISFIT_REASONS: [(&str, &str); 13] = [
         "nothing in the message says by which schema of the registry it was written",
     ),
     (
-        "framed_in_header",
-        "a header of the record, and not the message itself, says by which schema it was written",
+        "named_by_guid",
+        "a GUID, in a header or before the message, and no id says by which schema it was written",
     ),
     ("unknown_schema", "the registry does not have the schema that the message names"),
     ("other_subject", "the schema that the message names is none of the stream's subject"),
@@ -245,6 +263,10 @@ pub(super) fn value(status: &v1::StreamStatus) -> Value {
         ),
         ("misfits", Value::List(status.misfits.iter().map(misfit).collect())),
         ("records_filtered", Value::from(status.records_filtered)),
+        (
+            "registry_subjects",
+            Value::List(status.registry_subjects.iter().map(registry_subject).collect()),
+        ),
         ("backfill", status.backfill.as_ref().map_or(Value::Null, backfill)),
     ])
 }
@@ -319,6 +341,18 @@ fn misfit(misfits: &v1::Misfits) -> Value {
         ("reason", Value::string(&misfits.reason)),
         ("count", Value::from(misfits.count)),
         ("positions", Value::List(misfits.positions.iter().map(source_position).collect())),
+    ])
+}
+
+fn registry_subject(subject: &v1::RegistrySubject) -> Value {
+    let number = |number: Option<i64>| Value::from(number);
+    Value::object([
+        ("side", Value::string(&subject.side)),
+        ("subject", Value::string(&subject.subject)),
+        ("version", number(subject.version.map(Into::into))),
+        ("schema_id", number(subject.schema_id.map(Into::into))),
+        ("latest_version", number(subject.latest_version.map(Into::into))),
+        ("latest_schema_id", number(subject.latest_schema_id.map(Into::into))),
     ])
 }
 

@@ -44,6 +44,7 @@ mod offline;
 mod quickstart;
 mod registry_client;
 mod registry_serializers;
+mod registry_streams;
 mod replacement;
 mod rows;
 mod secure;

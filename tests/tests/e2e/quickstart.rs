@@ -59,11 +59,18 @@ fn every_example_is_one_that_a_test_applies() {
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
     examples.sort();
-    // `formats`, `governance` and `mtls-jks` are applied in the files of these names, the two of subscriptions in `subscription_options`.
-    assert_eq!(
-        examples,
-        ["assign", "formats", "governance", "mtls-jks", "pattern-with-headers", "quickstart"]
-    );
+    // `formats`, `governance` and `mtls-jks` are applied in the files of these names, the two of subscriptions in
+    // `subscription_options`, `sasl-with-registry` in `registry_streams`.
+    let applied = [
+        "assign",
+        "formats",
+        "governance",
+        "mtls-jks",
+        "pattern-with-headers",
+        "quickstart",
+        "sasl-with-registry",
+    ];
+    assert_eq!(examples, applied);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionResolver};
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry::RegistryProperties;
 use stream_spec::stream::{ConnectionConfig, StreamSpec};
 use tokio::sync::watch;
 
@@ -32,6 +33,16 @@ impl GovernedResolver {
         }
     }
 
+    async fn expect_privileges(&self, stream: &StreamSpec, run_as: &str) -> Result<(), PipelineError> {
+        let lacks = self.lacks(stream, run_as).await;
+        let lacks = lacks.map_err(|error| unavailable("StoreFailed", error.to_string()))?;
+        if lacks.is_empty() {
+            return Ok(());
+        }
+        let message = format!("the stream runs as `{run_as}`, who lacks {lacks}; grant it, and the stream goes on where it was");
+        Err(unavailable("PrivilegeMissing", message))
+    }
+
     /// What the identity lacks, for people; empty if nothing.
     async fn lacks(&self, stream: &StreamSpec, run_as: &str) -> Result<String, StoreError> {
         let store: &Arc<dyn Store> = &self.resolver.store;
@@ -44,13 +55,13 @@ impl GovernedResolver {
 #[async_trait]
 impl ConnectionResolver for GovernedResolver {
     async fn open(&self, stream: &StreamSpec, run_as: &str) -> Result<ClientProperties, PipelineError> {
-        let lacks = self.lacks(stream, run_as).await;
-        let lacks = lacks.map_err(|error| unavailable("StoreFailed", error.to_string()))?;
-        if !lacks.is_empty() {
-            let message = format!("the stream runs as `{run_as}`, who lacks {lacks}; grant it, and the stream goes on where it was");
-            return Err(unavailable("PrivilegeMissing", message));
-        }
+        self.expect_privileges(stream, run_as).await?;
         self.resolver.open(stream, run_as).await
+    }
+
+    async fn open_registry(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        self.expect_privileges(stream, run_as).await?;
+        self.resolver.open_registry(stream, run_as).await
     }
 
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {

@@ -11,6 +11,7 @@ mod file_watch;
 mod governed;
 mod msk;
 mod properties;
+pub(crate) mod schema_registry;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionResolver, TokenSource};
 use stream_pipeline::error::{PipelineError, Retry};
+use stream_pipeline::registry::RegistryProperties;
 use stream_spec::connection::{ConnectionOptions, ConnectionSpec};
 use stream_spec::name::{ConnectionName, CredentialName, ScopeName, SecretKey};
 use stream_spec::options::connection::{self as registry, ConnectionOption};
@@ -64,21 +66,35 @@ impl StoreResolver {
 
     /// What a client of a stored connection is opened with.
     pub(crate) async fn of_record(&self, record: &ConnectionRecord) -> Result<ClientProperties, PipelineError> {
-        let failed = |error: String| unavailable("SecretUnavailable", format!("connection `{}`: {error}", record.spec.name));
         // Before the values: if one is written in between, the next opening has another identity.
         let revision = secrets_revision(&self.store, record)
             .await
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| no_secret(record, &error))?;
         let mut values = SecretValues::new();
         for option in secret_options(&record.spec) {
-            let value = match option.reference(&record.spec.options) {
-                Some(reference) => self.referenced(reference).await,
-                None if record.literal_secrets.contains_key(option.name) => self.literal(&record.uid, option).await,
-                None => continue,
-            };
-            values.insert(option.name, value.map_err(&failed)?);
+            if let Some(value) = self.secret(record, option).await? {
+                values.insert(option.name, value);
+            }
         }
-        // Secrets that were given for another address meanwhile must not go to this one: they are written with the connection.
+        self.expect_unchanged(record).await?;
+        let (tokens, credential) = self.tokens(&record.spec).await?;
+        let options = properties::digest_of_options(&record.spec);
+        let identity = format!("{}/{options}/{revision}/{credential}", record.uid);
+        properties::of(&record.spec, &values, tokens, identity)
+    }
+
+    /// The value of one of a connection's secrets, if it has that one.
+    async fn secret(&self, record: &ConnectionRecord, option: &ConnectionOption) -> Result<Option<SecretValue>, PipelineError> {
+        let value = match option.reference(&record.spec.options) {
+            Some(reference) => self.referenced(reference).await,
+            None if record.literal_secrets.contains_key(option.name) => self.literal(&record.uid, option).await,
+            None => return Ok(None),
+        };
+        value.map(Some).map_err(|error| no_secret(record, &error))
+    }
+
+    /// Secrets that were given for another address meanwhile must not go to this one: they are written with the connection.
+    async fn expect_unchanged(&self, record: &ConnectionRecord) -> Result<(), PipelineError> {
         let now = self.record(&record.spec.name).await?;
         if (&now.uid, now.generation) != (&record.uid, record.generation) {
             let message = format!(
@@ -87,10 +103,7 @@ impl StoreResolver {
             );
             return Err(unavailable("ConnectionChanged", message));
         }
-        let (tokens, credential) = self.tokens(&record.spec).await?;
-        let options = properties::digest_of_options(&record.spec);
-        let identity = format!("{}/{options}/{revision}/{credential}", record.uid);
-        properties::of(&record.spec, &values, tokens, identity)
+        Ok(())
     }
 
     /// What a client of a connection that is not stored is opened with; `literals` are the secrets that came with it.
@@ -177,12 +190,20 @@ impl ConnectionResolver for StoreResolver {
         Ok(properties)
     }
 
+    async fn open_registry(&self, stream: &StreamSpec, _run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        self.registry_of(stream).await
+    }
+
     fn changes(&self, connection: &ConnectionConfig) -> watch::Receiver<u64> {
         match connection {
             ConnectionConfig::UcConnectionName(name) => self.changes.follow(name),
             ConnectionConfig::DirectMtls(direct) => self.changes.follow_direct(direct),
         }
     }
+}
+
+fn no_secret(record: &ConnectionRecord, error: &dyn std::fmt::Display) -> PipelineError {
+    unavailable("SecretUnavailable", format!("connection `{}`: {error}", record.spec.name))
 }
 
 /// The options of a connection's kind that are secrets.
@@ -194,13 +215,21 @@ pub(crate) fn secret_options(spec: &ConnectionSpec) -> impl Iterator<Item = &'st
 pub(crate) async fn secrets_revision(store: &Arc<dyn Store>, record: &ConnectionRecord) -> Result<String, StoreError> {
     let mut revisions = Vec::new();
     for option in secret_options(&record.spec) {
-        match (option.reference(&record.spec.options), record.literal_secrets.get(option.name)) {
-            (Some(reference), _) => revisions.push(revision_of(store, reference).await?),
-            (None, Some(revision)) => revisions.push(revision.clone()),
-            (None, None) => {}
-        }
+        revisions.extend(secret_revision(store, record, option).await?);
     }
     Ok(revisions.join("+"))
+}
+
+/// The random revision of one of a connection's secrets, if it has that one.
+async fn secret_revision(
+    store: &Arc<dyn Store>,
+    record: &ConnectionRecord,
+    option: &ConnectionOption,
+) -> Result<Option<String>, StoreError> {
+    match (option.reference(&record.spec.options), record.literal_secrets.get(option.name)) {
+        (Some(reference), _) => revision_of(store, reference).await.map(Some),
+        (None, revision) => Ok(revision.cloned()),
+    }
 }
 
 async fn revision_of(store: &Arc<dyn Store>, reference: &SecretRef) -> Result<String, StoreError> {

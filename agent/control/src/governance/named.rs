@@ -46,7 +46,7 @@ pub(super) fn in_connection(spec: &ConnectionSpec, on: On) -> Vec<Place> {
 }
 
 /// The connections that a stream names: its own, and its registry's.
-pub(super) fn connections(spec: &StreamSpec) -> BTreeSet<&ConnectionName> {
+pub(crate) fn connections(spec: &StreamSpec) -> BTreeSet<&ConnectionName> {
     let own = match &spec.connection {
         ConnectionConfig::UcConnectionName(name) => Some(name),
         ConnectionConfig::DirectMtls(_) => None,

@@ -10,6 +10,7 @@ use featurestore_proto::v1;
 use prost::Message;
 use stream_pipeline::misfits::Misfits;
 use stream_pipeline::position::SourcePlace;
+use stream_pipeline::status::SubjectProgress;
 
 use crate::limits::SCHEMA_TEXTS_BYTES_MAX;
 use crate::services::connections::ConnectionView;
@@ -82,6 +83,11 @@ fn status(view: &StreamView, trash_retention: Duration) -> v1::StreamStatus {
             .map(|pipeline| misfits(&pipeline.misfits))
             .unwrap_or_default(),
         records_filtered: view.pipeline.as_ref().map_or(0, |pipeline| pipeline.records_filtered),
+        registry_subjects: view
+            .pipeline
+            .as_ref()
+            .map(|pipeline| pipeline.subjects.iter().map(registry_subject).collect())
+            .unwrap_or_default(),
     }
 }
 
@@ -164,6 +170,17 @@ fn misfits(misfits: &Misfits) -> Vec<v1::Misfits> {
             positions: count.latest.iter().map(source_position).collect(),
         })
         .collect()
+}
+
+fn registry_subject(subject: &SubjectProgress) -> v1::RegistrySubject {
+    v1::RegistrySubject {
+        side: subject.side.column().to_owned(),
+        subject: subject.subject.clone(),
+        version: subject.in_force.map(|(version, _)| version),
+        schema_id: subject.in_force.map(|(_, id)| id),
+        latest_version: subject.latest.map(|(version, _)| version),
+        latest_schema_id: subject.latest.map(|(_, id)| id),
+    }
 }
 
 fn source_position(place: &SourcePlace) -> v1::SourcePosition {

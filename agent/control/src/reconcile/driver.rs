@@ -243,8 +243,11 @@ mod tests {
     use stream_pipeline::connection::{ClientProperties, ConnectionStep};
     use stream_pipeline::engine::StreamDefinition;
     use stream_pipeline::error::PipelineError;
+    use stream_pipeline::registry::{RegistryError, RegistryProperties};
+    use stream_pipeline::registry_versions::RegistryVersions;
     use stream_pipeline::table::{TableError, TableState};
     use stream_spec::name::TableName;
+    use stream_spec::stream::StreamSpec;
 
     use super::*;
     use crate::reconcile::backoff::Backoff;
@@ -287,6 +290,14 @@ mod tests {
 
         async fn in_trash(&self, uid: &str) -> Result<bool, TableError> {
             self.engine.in_trash(uid).await
+        }
+
+        async fn latest_versions(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryVersions, PipelineError> {
+            self.engine.latest_versions(stream, run_as).await
+        }
+
+        async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError> {
+            self.engine.try_registry(properties).await
         }
 
         async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {

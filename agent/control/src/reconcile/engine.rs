@@ -10,9 +10,12 @@ use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::StreamDefinition;
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry::{RegistryError, RegistryProperties};
+use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::PipelineStatus;
 use stream_pipeline::table::{TableError, TableState};
 use stream_spec::name::TableName;
+use stream_spec::stream::StreamSpec;
 use tokio::sync::watch;
 
 /// Runs streams and keeps their tables.
@@ -38,6 +41,12 @@ pub trait PipelineEngine: Send + Sync + 'static {
 
     /// Removes tables for good that have been in the trash for longer; answers with how many.
     async fn purge_trash(&self, older_than: Duration) -> Result<usize, TableError>;
+
+    /// The latest versions of the stream's subjects in its schema registry.
+    async fn latest_versions(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryVersions, PipelineError>;
+
+    /// Tries a schema registry; how many subjects it tells.
+    async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError>;
 
     /// Tries a connection step by step, with clients of its own. Bounded in time.
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError>;

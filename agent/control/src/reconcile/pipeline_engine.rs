@@ -10,10 +10,13 @@ use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::{Engine, StreamDefinition};
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry::{RegistryError, RegistryProperties};
+use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::PipelineStatus;
 use stream_pipeline::stream::RunningStream;
 use stream_pipeline::table::{SystemTable, SystemTableHandle, SystemValues, TableError, TableState};
 use stream_spec::name::TableName;
+use stream_spec::stream::StreamSpec;
 use tokio::sync::{OnceCell, watch};
 
 use super::engine::{PipelineEngine, RunningPipeline};
@@ -93,6 +96,14 @@ impl PipelineEngine for LocalEngine {
 
     async fn purge_trash(&self, older_than: Duration) -> Result<usize, TableError> {
         self.engine.purge_trash(older_than).await.map(|uids| uids.len())
+    }
+
+    async fn latest_versions(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryVersions, PipelineError> {
+        self.engine.latest_versions(stream, run_as).await
+    }
+
+    async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError> {
+        self.engine.try_registry(properties).await
     }
 
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {

@@ -57,6 +57,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::SchemaJson,
     Capability::SchemaAvro,
     Capability::SchemaProtobuf,
+    Capability::SchemaRegistry,
     Capability::RecordFilter,
     Capability::TableWidening,
     Capability::ConnectionPlaintext,

@@ -9,9 +9,12 @@ use async_trait::async_trait;
 use stream_pipeline::connection::{ClientProperties, ConnectionStep};
 use stream_pipeline::engine::StreamDefinition;
 use stream_pipeline::error::{PipelineError, Retry};
+use stream_pipeline::registry::{RegistryError, RegistryProperties};
+use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::{Phase, PipelineStatus, TableProgress};
 use stream_pipeline::table::{SourceIdentity, TableError, TableState, TableTotals};
 use stream_spec::name::TableName;
+use stream_spec::stream::StreamSpec;
 use stream_spec::types::Field;
 use tokio::sync::watch;
 
@@ -31,7 +34,6 @@ pub(crate) struct Table {
 }
 
 /// Everything that outlives the process, and the pipelines that do not.
-#[derive(Default)]
 pub(crate) struct World {
     pub(crate) tables: HashMap<TableName, Table>,
     pub(crate) trash: HashMap<String, (TableName, Table)>,
@@ -43,8 +45,26 @@ pub(crate) struct World {
     pub(crate) refuse_provision: Option<(&'static str, Retry)>,
     /// Last commits fail.
     pub(crate) fail_last_commits: bool,
+    /// What the registry has, or the reason why it does not say.
+    pub(crate) registry: Result<RegistryVersions, &'static str>,
     /// What connections were tried with.
     pub(crate) tried: Vec<ClientProperties>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            tables: HashMap::new(),
+            trash: HashMap::new(),
+            tables_made: 0,
+            running: HashMap::new(),
+            broken_promises: Vec::new(),
+            refuse_provision: None,
+            fail_last_commits: false,
+            registry: Err("RegistryUnavailable"),
+            tried: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Default)]
@@ -283,6 +303,19 @@ impl PipelineEngine for FakeEngine {
             world.trash.clear();
         }
         Ok(purged)
+    }
+
+    async fn latest_versions(&self, _stream: &StreamSpec, _run_as: &str) -> Result<RegistryVersions, PipelineError> {
+        let registry = self.world.lock().unwrap().registry.clone();
+        registry.map_err(|reason| PipelineError::Source {
+            reason,
+            message: format!("made to fail with {reason}"),
+            retry: Retry::Later,
+        })
+    }
+
+    async fn try_registry(&self, _properties: &RegistryProperties) -> Result<usize, RegistryError> {
+        Ok(3)
     }
 
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {

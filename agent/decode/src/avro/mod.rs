@@ -43,6 +43,11 @@ impl Program {
         })
     }
 
+    /// Whether the two do not resolve at all: no message is read, whatever it holds.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        matches!(self.root, Node::Never)
+    }
+
     /// Appends one row, whatever the payload holds: of a message that does not fit a struct of nulls, or null where it is no struct.
     /// Adds to `cells` those that it filled beside the row's own.
     pub(crate) fn append(&mut self, payload: &[u8], column: &mut Column, cells: &mut usize) -> Option<MisfitReason> {

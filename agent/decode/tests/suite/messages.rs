@@ -321,6 +321,11 @@ fn plans_are_put_in_while_a_decoder_is_in_use_and_one_may_refuse_every_message()
         decoder.put(3, Plan::json(&struct_of_int()).unwrap()),
         Err(CompileError::NoSuchPlace { index: 3, count: 2 })
     );
+    decoder.keep(1);
+    assert!(matches!(
+        decoder.decode(&payloads, &[0, 1, 0]),
+        Err(DecodeError::NoSuchPlan { row: 1, .. })
+    ));
     let other = decoder.put(0, Plan::text());
     assert!(matches!(other, Err(CompileError::ReaderTypesDiffer { index: 0, .. })), "{other:?}");
 }

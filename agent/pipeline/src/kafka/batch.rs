@@ -2,16 +2,18 @@
 //!
 //! Invariant: rows are in the order in which they were taken, and the positions are those after the last of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
 use arrow_array::builder::{BinaryBuilder, Int64Builder, ListBuilder, StringBuilder, StructBuilder, TimestampMicrosecondBuilder};
 use arrow_array::{ArrayRef, Int32Array};
 use arrow_schema::{DataType as ArrowType, Field as ArrowField, FieldRef, Fields};
+use stream_decode::framing::is_guid;
+use stream_spec::stream::Side;
 use stream_spec::table::{HEADERS, KAFKA_OFFSET, KAFKA_PARTITION, KAFKA_TOPIC, STREAM_RECORD_TIMESTAMP};
 
-use super::ffi::{Message, MessageBatch};
+use super::ffi::{Message, MessageBatch, Verdict};
 use crate::position::{PartitionId, Positions, SourcePlace};
 
 /// Consecutive rows of one partition.
@@ -61,6 +63,49 @@ impl SourceBatch {
         }
     }
 
+    /// Leaves out, of each partition, the first record that has to wait and all behind it; answers which ones wait. The positions are
+    /// those before them.
+    pub(crate) fn hold_back(&mut self, mut waits: impl FnMut(Message<'_>) -> bool) -> BTreeSet<PartitionId> {
+        let mut last: BTreeMap<usize, (i64, Option<i32>)> = BTreeMap::new();
+        let mut held: BTreeSet<usize> = BTreeSet::new();
+        let mut kept: Vec<Run> = Vec::new();
+        let mut origins = std::mem::take(&mut self.runs)
+            .into_iter()
+            .flat_map(|run| std::iter::repeat_n(run.partition, run.rows));
+        for messages in &mut self.messages {
+            let put_off = messages.sort_out(|message| {
+                let Some(partition) = origins.next() else { return Verdict::Free };
+                if held.contains(&partition) || waits(message) {
+                    held.insert(partition);
+                    return Verdict::Free;
+                }
+                last.insert(partition, (message.offset(), message.leader_epoch()));
+                match kept.last_mut() {
+                    Some(run) if run.partition == partition => run.rows += 1,
+                    _ => kept.push(Run { partition, rows: 1 }),
+                }
+                Verdict::Keep
+            });
+            drop(put_off);
+        }
+        self.rows = kept.iter().map(|run| run.rows).sum();
+        self.runs = kept;
+        let held: Vec<(usize, PartitionId)> = held
+            .into_iter()
+            .filter_map(|index| Some((index, self.partitions.get(index)?.clone())))
+            .collect();
+        for (index, partition) in &held {
+            match (last.get(index), self.positions.get_mut(partition)) {
+                (Some((offset, leader_epoch)), Some(position)) => {
+                    position.next_offset = offset + 1;
+                    position.leader_epoch = *leader_epoch;
+                }
+                _ => drop(self.positions.remove(partition)),
+            }
+        }
+        held.into_iter().map(|(_, partition)| partition).collect()
+    }
+
     /// Keys, row by row; borrowed from the fetch responses.
     pub(crate) fn keys(&self) -> Vec<Option<&[u8]>> {
         self.collect(|message| message.key())
@@ -69,6 +114,14 @@ impl SourceBatch {
     /// Payloads, row by row; borrowed from the fetch responses.
     pub(crate) fn payloads(&self) -> Vec<Option<&[u8]>> {
         self.collect(|message| message.payload())
+    }
+
+    /// One side of every message, row by row.
+    pub(crate) fn parts(&self, side: Side) -> impl Iterator<Item = Option<&[u8]>> {
+        self.messages.iter().flat_map(MessageBatch::iter).map(move |message| match side {
+            Side::Key => message.key(),
+            Side::Payload => message.payload(),
+        })
     }
 
     /// Topics that have rows here.
@@ -88,12 +141,31 @@ impl SourceBatch {
             row < behind
         })?;
         let partition = self.partitions.get(run.partition)?.clone();
-        let message = self.messages.iter().flat_map(MessageBatch::iter).nth(row)?;
         Some(SourcePlace {
-            offset: message.offset(),
+            offset: self.message(row)?.offset(),
             epoch: end.get(&partition)?.epoch,
             partition,
         })
+    }
+
+    /// Whether a record's headers have one of that name with a schema's GUID.
+    pub(crate) fn has_guid(&self, row: usize, header: &str) -> bool {
+        let mut found = false;
+        if let Some(message) = self.message(row) {
+            message.headers(|name, value| found |= name == header.as_bytes() && value.is_some_and(is_guid));
+        }
+        found
+    }
+
+    fn message(&self, row: usize) -> Option<Message<'_>> {
+        let mut left = row;
+        for messages in &self.messages {
+            if let Some(message) = messages.get(left) {
+                return Some(message);
+            }
+            left -= messages.len();
+        }
+        None
     }
 
     /// The columns that the source adds to a record, in the table's order.
@@ -192,6 +264,28 @@ pub(crate) fn column(name: &str, array: ArrayRef) -> (FieldRef, ArrayRef) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kafka::testing::{Cluster, led, partition, read};
+
+    #[tokio::test]
+    async fn what_waits_is_left_out_with_all_behind_it_in_its_partition() {
+        let cluster = Cluster::new(3);
+        let mut source = cluster.attach(&[0, 0, 0]).await;
+        for (number, payload) in [(0, "a"), (1, "wait"), (0, "wait"), (2, "c"), (1, "b"), (0, "d"), (2, "e")] {
+            cluster.send(number, None, Some(payload));
+        }
+        let mut batch = read(&mut source, 7).await;
+        let held = batch.hold_back(|message| message.payload() == Some(b"wait"));
+        assert_eq!(held, BTreeSet::from([partition(0), partition(1)]));
+        let mut payloads: Vec<_> = batch.payloads().into_iter().flatten().map(String::from_utf8_lossy).collect();
+        payloads.sort();
+        assert_eq!(payloads, ["a", "c", "e"]);
+        assert_eq!((batch.rows, batch.runs.iter().map(|run| run.rows).sum::<usize>()), (3, 3));
+        assert_eq!(batch.positions, Positions::from([(partition(0), led(1)), (partition(2), led(2))]));
+        let held = batch.hold_back(|_| false);
+        assert_eq!((held.len(), batch.rows), (0, 3));
+        drop(batch);
+        source.close().await;
+    }
 
     #[test]
     fn runs_are_split_where_the_rows_end() {

@@ -37,7 +37,7 @@ mod open;
 mod pool;
 mod schema;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use client::RegistryClient;
 pub use error::RegistryError;

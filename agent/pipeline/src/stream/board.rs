@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use super::stages::Landed;
 use crate::position::{PartitionId, Position, Positions};
-use crate::status::{PartitionProgress, Phase, PipelineCondition, PipelineStatus, TableProgress};
+use crate::status::{PartitionProgress, Phase, PipelineCondition, PipelineStatus, SubjectProgress, TableProgress};
 use crate::table::{Loss, TableState};
 
 /// Writes the status of one stream.
@@ -81,6 +81,15 @@ impl Board {
                 columns: table.columns.clone(),
             });
             true
+        });
+    }
+
+    /// Shows the subjects of the stream's registry.
+    pub(crate) fn show_subjects(&self, subjects: &[SubjectProgress]) {
+        self.status.send_if_modified(|status| {
+            let changed = status.subjects != subjects;
+            status.subjects = subjects.to_vec();
+            changed
         });
     }
 

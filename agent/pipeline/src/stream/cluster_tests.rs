@@ -8,13 +8,13 @@ use stream_spec::stream::{ConnectionConfig, OnDataLoss, SchemaConfig, StreamSpec
 use tokio::sync::watch;
 
 use super::RunningStream;
-use super::provision::columns;
-use super::tests::{definition, evolved, json_schemas, starts, wait_for};
+use super::tests::{definition, evolved, in_force, json_schemas, no_registry, starts, wait_for};
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
 use crate::kafka::testing::{Cluster, TOPIC, partition};
 use crate::position::{Position, Positions};
+use crate::registry::RegistryProperties;
 use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{Loss, LossCause, NewTable, SourceIdentity, TableCareSettings};
 
@@ -24,6 +24,10 @@ struct AtCluster(ClientProperties, watch::Sender<u64>);
 impl ConnectionResolver for AtCluster {
     async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.clone())
+    }
+
+    async fn open_registry(&self, _stream: &StreamSpec, _run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        Err(no_registry())
     }
 
     fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
@@ -45,6 +49,10 @@ impl Switchable {
 impl ConnectionResolver for Switchable {
     async fn open(&self, _stream: &StreamSpec, _run_as: &str) -> Result<ClientProperties, PipelineError> {
         Ok(self.0.lock().expect("not poisoned").clone())
+    }
+
+    async fn open_registry(&self, _stream: &StreamSpec, _run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        Err(no_registry())
     }
 
     fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
@@ -82,7 +90,7 @@ impl Place {
             name: definition.spec.ingestion.destination.clone(),
             stream_uid: definition.uid.clone(),
             generation: definition.generation,
-            columns: columns(definition).expect("columns"),
+            columns: in_force(definition).columns,
             positions: Positions::from([(partition(0), Position::new(next_offset, 0))]),
             source: SourceIdentity::default(),
             schemas: definition.schemas_in_force(),

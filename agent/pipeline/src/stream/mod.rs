@@ -7,12 +7,19 @@
 pub(crate) mod board;
 #[cfg(test)]
 mod cluster_tests;
+pub(crate) mod in_force;
+pub(crate) mod lookup;
+pub(crate) mod pin;
 pub(crate) mod project;
 pub(crate) mod provision;
 pub(crate) mod record_filter;
+#[cfg(test)]
+mod registry_tests;
 pub(crate) mod rows;
 pub(crate) mod run;
 pub(crate) mod session;
+pub(crate) mod side_decoder;
+pub(crate) mod signals;
 pub(crate) mod stages;
 pub(crate) mod stalls;
 #[cfg(test)]
@@ -20,7 +27,9 @@ mod subscription_tests;
 mod survey;
 #[cfg(test)]
 mod tests;
+pub(crate) mod unread;
 pub(crate) mod waiting;
+pub(crate) mod writers;
 
 use std::sync::Arc;
 

@@ -2,10 +2,10 @@
 //!
 //! Invariant: start positions are resolved before version 0 is written and never again (product part K3).
 
-use stream_spec::stream::{DirectSchemas, SchemaConfig, SourceConfig};
-use stream_spec::table;
-use stream_spec::types::Field;
+use stream_spec::stream::SourceConfig;
 
+use super::in_force::InForce;
+use super::pin;
 use super::rows::RowMaker;
 use crate::engine::{EngineShared, StreamDefinition};
 use crate::error::PipelineError;
@@ -20,9 +20,13 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
         Err(TableError::Gone { .. }) => {}
         Err(error) => return Err(error.into()),
     }
-    let columns = columns(definition)?;
+    let pinned = match pin::direct(definition)? {
+        Some(pinned) => pinned,
+        None => pin::first(shared, definition, None).await?,
+    };
+    let InForce { columns, versions, .. } = pinned.in_force.clone();
     // Refused here rather than by the first run: what cannot be decoded makes no table.
-    drop(RowMaker::compile(definition)?);
+    drop(RowMaker::compile(definition, &pinned.in_force)?);
     let source = kafka_source(definition)?;
     let properties = shared.resolver.open(&definition.spec, &definition.run_as).await?;
     let (positions, source) = start::positions(&shared.clients, &properties, source).await?;
@@ -34,25 +38,10 @@ pub(crate) async fn provision(shared: &EngineShared, definition: &StreamDefiniti
         positions,
         source,
         schemas: definition.schemas_in_force(),
-        registry: None,
+        registry: versions,
         history: shared.settings.table_care.history,
     };
     Ok(shared.warehouse.create(table).await?)
-}
-
-/// The table's columns by the whole history of the definition.
-pub(crate) fn columns(definition: &StreamDefinition) -> Result<Vec<Field>, PipelineError> {
-    table::columns_of_history(
-        &definition.spec.source,
-        &definition.schema_history,
-        &definition.excluded_at_creation,
-    )
-    .map_err(|violations| {
-        let violations: Vec<String> = violations.iter().map(ToString::to_string).collect();
-        PipelineError::Definition {
-            message: violations.join("; "),
-        }
-    })
 }
 
 /// The Kafka source, or the refusal of another kind.
@@ -60,14 +49,6 @@ pub(crate) fn kafka_source(definition: &StreamDefinition) -> Result<&stream_spec
     match &definition.spec.source {
         SourceConfig::Kafka(kafka) => Ok(kafka),
         SourceConfig::Kinesis(_) => Err(unsupported("kinesis_stream_config", "kafka_stream_config")),
-    }
-}
-
-/// The schemas in force, or the refusal of a registry.
-pub(crate) fn direct_schemas(definition: &StreamDefinition) -> Result<&DirectSchemas, PipelineError> {
-    match &definition.spec.schemas {
-        SchemaConfig::Direct(schemas) => Ok(schemas),
-        SchemaConfig::Registry(_) => Err(unsupported("schema_registry_config", "direct_schemas")),
     }
 }
 

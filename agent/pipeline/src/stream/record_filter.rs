@@ -34,7 +34,7 @@ pub(crate) struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// The definition's filter, checked against the schemas in force; none if it has none.
+    /// The definition's filter, checked against those schemas; none if it has none.
     pub(crate) fn compile(definition: &StreamDefinition, schemas: &DirectSchemas) -> Result<Option<Self>, PipelineError> {
         let text = definition.spec.record_type_filter.as_ref();
         text.map(|text| Self::of(text, &definition.spec.source, schemas)).transpose()
@@ -123,7 +123,7 @@ mod tests {
     use arrow_array::types::Int64Type;
 
     use super::super::rows::{ReadyBatch, RowMaker};
-    use super::super::tests::definition;
+    use super::super::tests::{definition, in_force, row_maker};
     use super::*;
     use crate::kafka::testing::{Cluster, led, partition, read};
     use crate::position::Positions;
@@ -144,7 +144,7 @@ mod tests {
         cluster.send(0, Some("e"), Some(r#"{"id": 5, "name": "Alan"}"#));
         let mut source = cluster.attach(&[0]).await;
         let batch = read(&mut source, 5).await;
-        let ready = RowMaker::compile(&filtered(filter)).expect("compiles").make(batch).expect("rows");
+        let ready = row_maker(&filtered(filter)).make(batch).expect("rows");
         source.close().await;
         ready
     }
@@ -183,7 +183,7 @@ mod tests {
         let mut source = cluster.attach(&[0]).await;
         let batch = read(&mut source, 3).await;
         source.close().await;
-        let mut maker = RowMaker::compile(&filtered(r"value.name RLIKE r'^(a|aa)+b\1|^ba'")).expect("compiles");
+        let mut maker = row_maker(&filtered(r"value.name RLIKE r'^(a|aa)+b\1|^ba'"));
         let ready = maker.make(batch).expect("rows");
         assert_eq!((ready.filtered, ready.unanswered), (2, 1));
         let said = super::condition(ready.unanswered).expect("said");
@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_filter_that_the_schemas_do_not_have_is_refused_by_name() {
-        let error = RowMaker::compile(&filtered("value.nobody = 1")).err().expect("refused");
+        let definition = filtered("value.nobody = 1");
+        let error = RowMaker::compile(&definition, &in_force(&definition)).err().expect("refused");
         let message = error.to_string();
         assert!(message.contains("record_type_filter") && message.contains("nobody"), "{message}");
     }

@@ -10,17 +10,16 @@ use std::time::Instant;
 
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{FieldRef, Schema};
-use stream_decode::decoder::{Decoded, Decoder};
-use stream_decode::error::{CompileError, DecodeError};
-use stream_decode::plan::{self, Plan};
+use stream_decode::decoder::Decoded;
+use stream_decode::framing::{KEY_GUID_HEADER, PAYLOAD_GUID_HEADER, SchemaKey};
 use stream_spec::path::{KEY, VALUE};
-use stream_spec::schema;
-use stream_spec::stream::{SchemaText, Side};
+use stream_spec::stream::Side;
 use stream_spec::table::RECORD_SOURCE;
 
-use super::project::Exclusions;
-use super::provision::direct_schemas;
+use super::in_force::InForce;
 use super::record_filter::RecordFilter;
+use super::side_decoder::SideDecoder;
+use super::writers::Learned;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::batch::{SourceBatch, column};
@@ -33,12 +32,6 @@ const FROM_STREAM: &str = "stream";
 
 /// Offset and leader's epoch of the last message of each partition, by its index in the batch.
 type LastMessages = BTreeMap<usize, (i64, Option<i32>)>;
-
-/// Makes one column of one side of messages.
-pub(crate) struct SideDecoder {
-    decoder: Decoder,
-    exclusions: Exclusions,
-}
 
 /// Makes rows by one definition.
 pub(crate) struct RowMaker {
@@ -82,15 +75,59 @@ struct Portion {
 }
 
 impl RowMaker {
-    /// A maker for the schemas and exclusions in force.
-    pub(crate) fn compile(definition: &StreamDefinition) -> Result<Self, PipelineError> {
-        let schemas = direct_schemas(definition)?;
+    /// A maker for those schemas and the exclusions in force.
+    pub(crate) fn compile(definition: &StreamDefinition, in_force: &InForce) -> Result<Self, PipelineError> {
         let excluded = &definition.spec.excluded_columns;
+        let versions = in_force.versions.as_ref();
+        let side = |side: Side| match versions.and_then(|versions| versions.side(side)) {
+            Some(version) => SideDecoder::of_writers(side.column(), version, excluded),
+            None => SideDecoder::compile(side.column(), in_force.schemas.side(side), excluded),
+        };
         Ok(Self {
-            key: SideDecoder::compile(KEY, schemas.key.as_ref(), excluded)?,
-            value: SideDecoder::compile(VALUE, schemas.payload.as_ref(), excluded)?,
-            filter: RecordFilter::compile(definition, schemas)?,
+            key: side(Side::Key)?,
+            value: side(Side::Payload)?,
+            filter: RecordFilter::compile(definition, &in_force.schemas)?,
         })
+    }
+
+    /// The schemas that messages of a batch name and that are not known.
+    pub(crate) fn missing(&mut self, batch: &SourceBatch) -> Vec<(Side, SchemaKey)> {
+        let now = Instant::now();
+        let mut missing = Vec::new();
+        for side in Side::BOTH {
+            let keys = self.side(side).missing(batch.parts(side), now);
+            missing.extend(keys.into_iter().map(|key| (side, key)));
+        }
+        missing
+    }
+
+    /// Takes in what was learned of them.
+    pub(crate) fn learn(&mut self, learned: &[(Side, SchemaKey, Learned)]) {
+        let now = Instant::now();
+        for (side, key, learned) in learned {
+            self.side(*side).learn(key, learned, now);
+        }
+    }
+
+    /// Leaves out of a batch, in each partition, the first message that waits for its schema and all behind it.
+    pub(crate) fn hold_back(&mut self, batch: &mut SourceBatch) -> BTreeSet<PartitionId> {
+        if !self.key.may_wait() && !self.value.may_wait() {
+            return BTreeSet::new();
+        }
+        batch.hold_back(|message| self.key.waits(message.key()) || self.value.waits(message.payload()))
+    }
+
+    /// Forgets what is too much to keep, between two batches.
+    pub(crate) fn tidy(&mut self) {
+        self.key.tidy();
+        self.value.tidy();
+    }
+
+    fn side(&mut self, side: Side) -> &mut SideDecoder {
+        match side {
+            Side::Key => &mut self.key,
+            Side::Payload => &mut self.value,
+        }
     }
 
     /// Makes the rows of a batch, or of its beginning where these are many bytes, and frees its messages as it goes: messages and rows of
@@ -153,7 +190,8 @@ impl RowMaker {
     fn make_rows(&mut self, portion: &mut Portion, end: &Positions, ready: &mut ReadyBatch) -> Result<usize, PipelineError> {
         let (keys, payloads) = (portion.messages.keys(), portion.messages.payloads());
         let (keys, payloads) = (keys.get(portion.done..), payloads.get(portion.done..));
-        let (key, value) = self.decode_sides(keys.unwrap_or_default(), payloads.unwrap_or_default())?;
+        let has_guid = |row: usize, header: &str| portion.messages.has_guid(portion.done + row, header);
+        let (key, value) = self.decode_sides(keys.unwrap_or_default(), payloads.unwrap_or_default(), &has_guid)?;
         for (side, report) in [(Side::Key, &key.report), (Side::Payload, &value.report)] {
             ready
                 .misfits
@@ -196,16 +234,23 @@ impl RowMaker {
     }
 
     /// Both sides of the same first messages, at least of one.
-    fn decode_sides(&mut self, keys: &[Option<&[u8]>], payloads: &[Option<&[u8]>]) -> Result<(Decoded, Decoded), PipelineError> {
-        let value = self.value.decode(VALUE, payloads)?;
-        let key = self.key.decode(KEY, keys.get(..value.array.len()).unwrap_or(keys))?;
+    fn decode_sides(
+        &mut self,
+        keys: &[Option<&[u8]>],
+        payloads: &[Option<&[u8]>],
+        has_guid: &dyn Fn(usize, &str) -> bool,
+    ) -> Result<(Decoded, Decoded), PipelineError> {
+        let in_key = |row: usize| has_guid(row, KEY_GUID_HEADER);
+        let in_payload = |row: usize| has_guid(row, PAYLOAD_GUID_HEADER);
+        let value = self.value.decode(VALUE, payloads, in_payload)?;
+        let key = self.key.decode(KEY, keys.get(..value.array.len()).unwrap_or(keys), in_key)?;
         let taken = key.array.len();
         if taken == value.array.len() {
             return Ok((key, value));
         }
         // Keys that fill so many cells are rare. What decoding takes at once depends on nothing before, so it takes these again.
         drop(value);
-        let value = self.value.decode(VALUE, payloads.get(..taken).unwrap_or(payloads))?;
+        let value = self.value.decode(VALUE, payloads.get(..taken).unwrap_or(payloads), in_payload)?;
         Ok((key, value))
     }
 }
@@ -250,56 +295,13 @@ fn positions_behind(last: &LastMessages, partitions: &[PartitionId], end: &Posit
     last.iter().filter_map(position).collect()
 }
 
-impl SideDecoder {
-    /// A decoder of `column` by that schema; without one the bytes are a text.
-    pub(crate) fn compile(column: &str, text: Option<&SchemaText>, excluded: &BTreeSet<String>) -> Result<Self, PipelineError> {
-        let plan = match text {
-            None => Plan::text(),
-            Some(text) => {
-                let parsed = schema::parse(text).map_err(|problems| {
-                    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                    PipelineError::Definition {
-                        message: format!("the schema of `{column}`: {}", problems.join("; ")),
-                    }
-                })?;
-                plan::compile(&parsed, &parsed).map_err(|error| refused(column, &error))?
-            }
-        };
-        let decoder = Decoder::new(vec![plan]).map_err(|error| refused(column, &error))?;
-        Ok(Self {
-            decoder,
-            exclusions: Exclusions::of(column, excluded)?,
-        })
-    }
-
-    /// Decodes messages; the column has the excluded fields still, which a filter may read.
-    pub(crate) fn decode(&mut self, column: &str, payloads: &[Option<&[u8]>]) -> Result<Decoded, PipelineError> {
-        self.decoder
-            .decode(payloads, &[])
-            .map_err(|error: DecodeError| PipelineError::Internal {
-                message: format!("the decoder of `{column}` refuses a batch: {error}"),
-            })
-    }
-
-    /// The column without the excluded fields.
-    pub(crate) fn project(&self, decoded: ArrayRef) -> Result<ArrayRef, PipelineError> {
-        self.exclusions.apply(decoded)
-    }
-}
-
-fn refused(column: &str, error: &CompileError) -> PipelineError {
-    PipelineError::Definition {
-        message: format!("the schema of `{column}` cannot be decoded: {error}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Int32Type, Int64Type};
     use stream_spec::stream::SchemaConfig;
 
-    use super::super::tests::{definition, json_schemas};
+    use super::super::tests::{definition, json_schemas, row_maker};
     use super::*;
     use crate::kafka::testing::{Cluster, led, partition, read};
 
@@ -324,7 +326,7 @@ mod tests {
         let batch = read(&mut source, origins.len()).await;
         source.close().await;
 
-        let mut maker = RowMaker::compile(&definition).expect("compiles");
+        let mut maker = row_maker(&definition);
         let (mut next, mut parts, mut seen) = (Some(maker.make(batch).expect("rows")), 0, Positions::new());
         while let Some(mut ready) = next.take() {
             parts += 1;

@@ -11,11 +11,15 @@ use stream_spec::stream::KafkaSource;
 use tokio::sync::watch;
 
 use super::board::Board;
-use super::provision::{columns, kafka_source};
+use super::in_force::InForce;
+use super::pin::{self, Pinned};
+use super::provision::kafka_source;
 use super::rows::RowMaker;
 use super::session::{Session, SessionEnd};
+use super::signals::ConnectionSignals;
 use super::stages::Stages;
 use super::stalls::Stalls;
+use super::unread::AwaitedSchemas;
 use super::waiting::Waiting;
 use super::{Desired, jittered};
 use crate::engine::{EngineShared, StreamDefinition};
@@ -26,6 +30,7 @@ use crate::kafka::subscription::Subscription;
 use crate::kafka::topics;
 use crate::limits;
 use crate::position::{PartitionId, Positions};
+use crate::registry::RegistryClient;
 use crate::status::{Phase, PipelineCondition, condition};
 use crate::table::{Switch, TableError, TableHandle, TableState};
 
@@ -41,9 +46,13 @@ pub(crate) struct Runner {
     refused: Refusals,
     /// Partitions that wait for a column to be widened.
     waiting: Waiting,
+    /// Partitions that wait for a schema to be told.
+    awaited: AwaitedSchemas,
     stalls: Stalls,
-    /// Moves when the connection is another one than it was when it was last asked for; `None` before that.
-    connection_changes: Option<watch::Receiver<u64>>,
+    /// Kept between two sessions, with all that it was asked.
+    registry: Option<Arc<RegistryClient>>,
+    /// Tells when a connection is another one than it was when it was last asked for; `None` before that.
+    connection_changes: Option<ConnectionSignals>,
     /// The wait after the next failure.
     retry_wait: Duration,
     /// A batch could not be written, and none was since.
@@ -62,7 +71,9 @@ impl Runner {
             subscription: None,
             refused: Refusals::default(),
             waiting: Waiting::default(),
+            awaited: AwaitedSchemas::default(),
             stalls: Stalls::default(),
+            registry: None,
             connection_changes: None,
             retry_wait: limits::RETRY_WAIT_MIN,
             write_failed: false,
@@ -92,8 +103,15 @@ impl Runner {
     /// One pass from an open table to the end of a session.
     async fn pass(&mut self, definition: &Arc<StreamDefinition>) -> Result<(), PipelineError> {
         let table = self.open_table(definition).await?;
-        let rows = RowMaker::compile(definition)?;
-        self.put_in_force(definition, &table).await?;
+        let Some(pinned) = self.pin(definition, &table).await? else {
+            return Ok(());
+        };
+        let rows = RowMaker::compile(definition, &pinned.in_force)?;
+        self.put_in_force(definition, &pinned.in_force, &table).await?;
+        self.board.show_subjects(&pinned.subjects);
+        if let Some(registry) = &pinned.registry {
+            self.registry = Some(registry.client.clone());
+        }
         if !self.write_failed {
             self.board.set_condition(condition::TABLE_REACHABLE, None);
         }
@@ -104,7 +122,26 @@ impl Runner {
             return self.rest(&table).await;
         }
         self.board.set_phase(Phase::Running);
-        self.read(definition, table, rows).await
+        self.read(definition, table, rows, pinned).await
+    }
+
+    /// What the stream is to decode by; nothing where it was told otherwise while its registry was asked.
+    async fn pin(&mut self, definition: &StreamDefinition, table: &TableHandle) -> Result<Option<Pinned>, PipelineError> {
+        if let Some(pinned) = pin::direct(definition)? {
+            return Ok(Some(pinned));
+        }
+        let state = current(table);
+        if definition.operations.paused
+            && let Some(pinned) = pin::recorded(definition, &state)?
+        {
+            return Ok(Some(pinned));
+        }
+        self.connection_changes = Some(ConnectionSignals::follow(&self.shared.resolver, &definition.spec));
+        tokio::select! {
+            pinned = pin::find(&self.shared, definition, &state) => pinned.map(Some),
+            _ = self.desired.changed() => Ok(None),
+            () = changed(&mut self.connection_changes) => Ok(None),
+        }
     }
 
     async fn open_table(&mut self, definition: &StreamDefinition) -> Result<Arc<TableHandle>, PipelineError> {
@@ -119,10 +156,11 @@ impl Runner {
     }
 
     /// Commits the definition if the table has an older one, and checks that the table is what the definition needs.
-    async fn put_in_force(&self, definition: &StreamDefinition, table: &TableHandle) -> Result<(), PipelineError> {
-        let columns = columns(definition)?;
+    async fn put_in_force(&self, definition: &StreamDefinition, in_force: &InForce, table: &TableHandle) -> Result<(), PipelineError> {
+        let columns = &in_force.columns;
         let state = current(table);
-        if state.generation < definition.generation {
+        let has_other_versions = in_force.versions.is_some() && in_force.versions.as_ref() != state.registry.as_deref();
+        if state.generation < definition.generation || has_other_versions {
             let switch = Switch {
                 generation: definition.generation,
                 columns: columns.clone(),
@@ -130,13 +168,13 @@ impl Runner {
                 source: state.source,
                 losses: Vec::new(),
                 schemas: definition.schemas_in_force(),
-                registry: None,
+                registry: in_force.versions.clone(),
             };
             let version = table.switch(switch).await?;
             tracing::info!(stream = %definition.spec.name, version, generation = definition.generation, "a definition is in force");
         }
         let state = current(table);
-        state.expect_columns(&definition.spec.ingestion.destination, &columns)?;
+        state.expect_columns(&definition.spec.ingestion.destination, columns)?;
         self.board.show_table(&state);
         self.board.show_positions(&shown_positions(&state), &state.losses);
         Ok(())
@@ -156,10 +194,14 @@ impl Runner {
     }
 
     /// Reads until something else is wanted or found.
-    async fn read(&mut self, definition: &Arc<StreamDefinition>, table: Arc<TableHandle>, rows: RowMaker) -> Result<(), PipelineError> {
-        let connection = &definition.spec.connection;
-        let mut connection_changes = self.shared.resolver.changes(connection);
-        connection_changes.borrow_and_update();
+    async fn read(
+        &mut self,
+        definition: &Arc<StreamDefinition>,
+        table: Arc<TableHandle>,
+        rows: RowMaker,
+        pinned: Pinned,
+    ) -> Result<(), PipelineError> {
+        let connection_changes = ConnectionSignals::follow(&self.shared.resolver, &definition.spec);
         self.connection_changes = Some(connection_changes.clone());
         let properties = self.shared.resolver.open(&definition.spec, &definition.run_as).await?;
         let state = current(&table);
@@ -202,6 +244,9 @@ impl Runner {
         let state = current(&table);
         self.refused.decided(&state.positions, &opening.attach);
         self.waiting.hold(&mut opening.attach, &mut opening.held);
+        self.awaited.hold(&mut opening.attach, &mut opening.held);
+        let lookup = pinned.lookup(definition);
+        self.show_schemas(&pinned);
         self.board.show_table(&state);
         self.board
             .show_partitions(&shown_positions(&state), &state.losses, &opening.ends, &opening.held);
@@ -216,7 +261,8 @@ impl Runner {
         let found_topics = std::mem::take(&mut opening.topics);
         let undecided = std::mem::take(&mut opening.undecided);
         let (source, lookout) = opening.attach().await?;
-        let stages = Stages::new(source.client().clone(), table.clone(), state.source.topic_ids.clone(), rows);
+        let topic_ids = state.source.topic_ids.clone();
+        let stages = Stages::new(source.client().clone(), table.clone(), topic_ids, rows, lookup.clone());
         let session = Session {
             definition: definition.clone(),
             discovery_interval: self.shared.settings.discovery_interval,
@@ -225,6 +271,9 @@ impl Runner {
             connection_changes,
             resolver: &self.shared.resolver,
             identity,
+            registry_identity: pinned.registry.as_ref().map(|registry| registry.identity.clone()),
+            schemas_due: pinned.look_again(self.shared.settings.registry_restart_interval),
+            schemas_told: self.awaited.told(lookup.as_ref()),
             table: table.clone(),
             lookout,
             topics: found_topics,
@@ -241,16 +290,39 @@ impl Runner {
         };
         let ended = session.run().await;
         self.cut_short = self.desired.borrow().stop && leaves_some(&ended);
-        match ended? {
-            SessionEnd::Told => return Ok(()),
-            SessionEnd::SourceChanged => {}
+        let end = ended?;
+        if end == SessionEnd::Told {
+            return Ok(());
+        }
+        self.take_end(definition, &table, end);
+        // Changes of a source come in swarms, and none may make the stream spin.
+        self.pause(limits::REOPEN_WAIT).await;
+        Ok(())
+    }
+
+    /// Says what is not as it should be with the schemas of its registry.
+    fn show_schemas(&self, pinned: &Pinned) {
+        let available = self.awaited.condition(pinned.unavailable.as_ref());
+        self.board.set_condition(condition::SCHEMAS_AVAILABLE, available);
+        self.board.set_condition(condition::SCHEMAS_CURRENT, pinned.refused.clone());
+    }
+
+    /// Remembers what a session ended by, for the next one.
+    fn take_end(&mut self, definition: &StreamDefinition, table: &TableHandle, end: SessionEnd) {
+        match end {
+            SessionEnd::Told | SessionEnd::SourceChanged => {}
             SessionEnd::TooLarge(partitions, why) => {
                 tracing::info!(stream = %definition.spec.name, ?partitions, why, "partitions wait for a column to be widened");
-                self.waiting.note(partitions, &why, &current(&table));
+                self.waiting.note(partitions, &why, &current(table));
             }
+            SessionEnd::Unread(unread) => {
+                tracing::info!(stream = %definition.spec.name, ?unread, "partitions wait for a schema");
+                self.awaited.note(unread);
+            }
+            SessionEnd::SchemasTold => self.awaited.clear(),
             SessionEnd::Refused(partitions) => {
                 // What was read before the refusal is committed, so the recorded position is the one that is refused.
-                let positions = current(&table).positions;
+                let positions = current(table).positions;
                 for (partition, refusal) in partitions {
                     if let Some(position) = positions.get(&partition) {
                         self.refused.note(partition, *position, refusal);
@@ -258,9 +330,6 @@ impl Runner {
                 }
             }
         }
-        // Changes of a source come in swarms, and none may make the stream spin.
-        self.pause(limits::REOPEN_WAIT).await;
-        Ok(())
     }
 
     /// What the source's definition says that is read. What a pattern means is found out once, not with each session.
@@ -327,18 +396,16 @@ impl Runner {
 
 /// Returns once the connection is another one than it was when it was last asked for, and only then. A stream that never came to
 /// ask for its connection does not wait for it.
-async fn changed(connection_changes: &mut Option<watch::Receiver<u64>>) {
-    if let Some(changes) = connection_changes
-        && changes.changed().await.is_ok()
-    {
-        return;
+async fn changed(connection_changes: &mut Option<ConnectionSignals>) {
+    match connection_changes {
+        Some(changes) => changes.changed().await,
+        None => std::future::pending().await,
     }
-    std::future::pending().await
 }
 
 /// Whether a session that ended so may have had rows in hand that are not committed.
 fn leaves_some(ended: &Result<SessionEnd, PipelineError>) -> bool {
-    matches!(ended, Err(_) | Ok(SessionEnd::TooLarge(..)))
+    matches!(ended, Err(_) | Ok(SessionEnd::TooLarge(..) | SessionEnd::Unread(_)))
 }
 
 /// What an error means for the stream.

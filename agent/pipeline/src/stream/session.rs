@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::board::Board;
 use super::record_filter;
+use super::signals::ConnectionSignals;
 use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
 use super::survey::{Scope, Survey, Surveying};
+use super::unread::Unread;
 use super::waiting::Waiting;
 use super::{Desired, jittered};
 use crate::connection::SharedResolver;
@@ -43,6 +46,10 @@ pub(crate) enum SessionEnd {
     Refused(BTreeMap<PartitionId, Refusal>),
     /// These partitions have values for which a column must be widened first; why, in words.
     TooLarge(BTreeSet<PartitionId>, String),
+    /// The next records of these partitions name schemas that are not known.
+    Unread(Unread),
+    /// The registry tells something of a schema that is waited for.
+    SchemasTold,
 }
 
 /// One attachment.
@@ -51,10 +58,16 @@ pub(crate) struct Session<'a> {
     pub(crate) discovery_interval: Duration,
     pub(crate) board: &'a Board,
     pub(crate) desired: &'a mut watch::Receiver<Desired>,
-    pub(crate) connection_changes: watch::Receiver<u64>,
+    pub(crate) connection_changes: ConnectionSignals,
     pub(crate) resolver: &'a SharedResolver,
     /// What the client's connection was when it was opened.
     pub(crate) identity: String,
+    /// What the registry's connection was when it was opened.
+    pub(crate) registry_identity: Option<String>,
+    /// When the registry's subjects are to be looked at again.
+    pub(crate) schemas_due: Option<Instant>,
+    /// Ends when a schema that is waited for is told.
+    pub(crate) schemas_told: Option<AbortOnDropHandle<()>>,
     pub(crate) table: Arc<TableHandle>,
     /// Which topics are looked up, and how others are heard of.
     pub(crate) lookout: Lookout,
@@ -83,6 +96,8 @@ enum Event {
     Told,
     ConnectionChanged,
     Widened,
+    SchemasTold,
+    SchemasDue,
     Advanced(Result<Option<Appended>, PipelineError>),
     Surveyed(Result<Survey, PipelineError>),
     Trouble,
@@ -129,8 +144,8 @@ impl Session<'_> {
         self.stalls.clear();
         self.show_complaints();
         let ended = match self.read(&mut state).await {
-            Ok(end @ SessionEnd::TooLarge(..)) => Ok(end),
-            Ok(end) => self.drain().await.map(|too_large| too_large.unwrap_or(end)),
+            Ok(end @ (SessionEnd::TooLarge(..) | SessionEnd::Unread(_))) => Ok(end),
+            Ok(end) => self.drain().await.map(|waits| waits.unwrap_or(end)),
             Err(error) => Err(error),
         };
         // Whatever holds the table's handle ends here: a table is opened again only when nobody has it open.
@@ -166,7 +181,8 @@ impl Session<'_> {
                         return Ok(SessionEnd::SourceChanged);
                     }
                 }
-                Event::Widened => return Ok(SessionEnd::SourceChanged),
+                Event::Widened | Event::SchemasDue => return Ok(SessionEnd::SourceChanged),
+                Event::SchemasTold => return Ok(SessionEnd::SchemasTold),
                 Event::Advanced(advanced) => {
                     if let Some(end) = self.take_advanced(advanced)? {
                         return Ok(end);
@@ -216,9 +232,11 @@ impl Session<'_> {
         tokio::select! {
             biased;
             _ = self.desired.changed() => Event::Told,
-            Ok(()) = self.connection_changes.changed() => Event::ConnectionChanged,
+            () = self.connection_changes.changed() => Event::ConnectionChanged,
             advanced = self.stages.advance(), if self.stages.is_busy() => Event::Advanced(advanced),
             () = widened(&mut self.widening) => Event::Widened,
+            () = told(&mut self.schemas_told) => Event::SchemasTold,
+            () = at(self.schemas_due) => Event::SchemasDue,
             survey = joined(&mut state.surveying) => Event::Surveyed(survey),
             Ok(()) = state.trouble.changed() => Event::Trouble,
             () = self.lookout.listed() => Event::TopicsListed,
@@ -231,8 +249,18 @@ impl Session<'_> {
 
     /// Whether the client that is open is still what would be opened. Where that cannot be told, opening anew tells why.
     async fn is_as_it_was(&mut self) -> bool {
-        let answer = self.resolver.open(&self.definition.spec, &self.definition.run_as).await;
-        answer.is_ok_and(|properties| properties.identity == self.identity)
+        let (stream, run_as) = (&self.definition.spec, &self.definition.run_as);
+        let answer = self.resolver.open(stream, run_as).await;
+        if !answer.is_ok_and(|properties| properties.identity == self.identity) {
+            return false;
+        }
+        match &self.registry_identity {
+            None => stream.registry_connection().is_none(),
+            Some(identity) => {
+                let answer = self.resolver.open_registry(stream, run_as).await;
+                answer.is_ok_and(|properties| properties.identity == *identity)
+            }
+        }
     }
 
     fn is_told_otherwise(&mut self) -> bool {
@@ -264,7 +292,8 @@ impl Session<'_> {
             Some(Appended::Landed(landed)) => {
                 self.show_landed(&landed);
                 self.show_written();
-                Ok(None)
+                // What is on its way behind those is read again.
+                Ok(self.stages.take_unread().map(SessionEnd::Unread))
             }
             // What is on its way behind it is read again.
             Some(Appended::TooLarge(partitions, why)) => Ok(Some(SessionEnd::TooLarge(partitions, why))),
@@ -453,6 +482,14 @@ async fn widened(table: &mut Option<watch::Receiver<TableState>>) {
         return;
     }
     std::future::pending().await
+}
+
+/// Returns once a schema that is waited for is told; never where none is.
+async fn told(waiting: &mut Option<AbortOnDropHandle<()>>) {
+    match waiting {
+        Some(waiting) => drop(waiting.await),
+        None => std::future::pending().await,
+    }
 }
 
 async fn at(moment: Option<Instant>) {

@@ -6,10 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use stream_decode::framing::SchemaKey;
+use stream_spec::stream::Side;
 use tokio::task::{JoinError, JoinHandle};
 
+use super::lookup::Lookup;
 use super::rows::{ReadyBatch, Rest, RowMaker};
+use super::unread::{Unread, Untold};
 use super::waiting::Origins;
+use super::writers::Learned;
 use crate::error::PipelineError;
 use crate::kafka::batch::SourceBatch;
 use crate::kafka::client::ClusterClient;
@@ -40,7 +45,18 @@ pub(crate) enum Appended {
     TooLarge(BTreeSet<PartitionId>, String),
 }
 
-type Decoding = JoinHandle<(RowMaker, Result<ReadyBatch, PipelineError>)>;
+/// What became of a batch that was to be decoded.
+enum Made {
+    /// Its rows, or the first of them, and the partitions of which records were left out.
+    Ready(ReadyBatch, BTreeSet<PartitionId>),
+    /// Nothing yet: its messages name schemas that are not known.
+    Lacks(SourceBatch, Vec<(Side, SchemaKey)>),
+}
+
+type Decoding = JoinHandle<(RowMaker, Result<Made, PipelineError>)>;
+
+/// What was learned for a batch that waits for it.
+type Asked = (RowMaker, SourceBatch, Vec<(Side, SchemaKey, Learned)>);
 
 /// The stages of one session.
 pub(crate) struct Stages {
@@ -55,10 +71,23 @@ pub(crate) struct Stages {
     /// What is left of the batch of which a part is decoded: the next thing to decode.
     rest: Option<Rest>,
     appending: Option<JoinHandle<Result<Appended, PipelineError>>>,
+    /// Where schemas are asked for that messages name.
+    lookup: Option<Lookup>,
+    asking: Option<JoinHandle<Asked>>,
+    /// Why schemas that were asked for last are not known.
+    untold: Option<Untold>,
+    /// The last batch that is decoded left records of these out: none may follow.
+    unread: Option<Unread>,
 }
 
 impl Stages {
-    pub(crate) fn new(client: Arc<ClusterClient>, table: Arc<TableHandle>, topic_ids: BTreeMap<String, String>, rows: RowMaker) -> Self {
+    pub(crate) fn new(
+        client: Arc<ClusterClient>,
+        table: Arc<TableHandle>,
+        topic_ids: BTreeMap<String, String>,
+        rows: RowMaker,
+        lookup: Option<Lookup>,
+    ) -> Self {
         Self {
             client,
             table,
@@ -68,17 +97,29 @@ impl Stages {
             decoded: None,
             rest: None,
             appending: None,
+            lookup,
+            asking: None,
+            untold: None,
+            unread: None,
         }
     }
 
     /// True when a batch can be started.
     pub(crate) fn has_room(&self) -> bool {
-        self.rows.is_some() && self.decoded.is_none() && self.rest.is_none()
+        self.rows.is_some() && self.decoded.is_none() && self.rest.is_none() && self.unread.is_none()
+    }
+
+    /// The partitions of which records were left out, once all before those is in the table.
+    pub(crate) fn take_unread(&mut self) -> Option<Unread> {
+        if self.is_busy() || self.rest.is_some() {
+            return None;
+        }
+        self.unread.take()
     }
 
     /// True while a batch is on its way.
     pub(crate) fn is_busy(&self) -> bool {
-        self.decoding.is_some() || self.decoded.is_some() || self.appending.is_some()
+        self.decoding.is_some() || self.decoded.is_some() || self.appending.is_some() || self.asking.is_some()
     }
 
     /// Starts a batch. There must be room: the positions of the next batch would pass over one that is dropped.
@@ -90,8 +131,9 @@ impl Stages {
             });
         };
         self.decoding = Some(tokio::task::spawn_blocking(move || {
-            let ready = rows.make(batch);
-            (rows, ready)
+            rows.tidy();
+            let made = make(&mut rows, batch);
+            (rows, made)
         }));
         Ok(())
     }
@@ -101,12 +143,13 @@ impl Stages {
         tokio::select! {
             ended = joined(&mut self.decoding) => {
                 self.decoding = None;
-                let (rows, ready) = ended.map_err(ended_early)?;
-                self.rows = Some(rows);
-                let mut ready = ready?;
-                self.rest = ready.rest.take();
-                self.decoded = Some(ready);
-                self.append_next();
+                let (rows, made) = ended.map_err(ended_early)?;
+                self.take_made(rows, made?);
+                Ok(None)
+            }
+            ended = joined(&mut self.asking) => {
+                self.asking = None;
+                self.decode_learned(ended.map_err(ended_early)?);
                 Ok(None)
             }
             ended = joined(&mut self.appending) => {
@@ -124,9 +167,59 @@ impl Stages {
     /// Waits for an append that is under way, whatever becomes of it; starts nothing more.
     pub(crate) async fn settle(&mut self) {
         (self.decoded, self.rest) = (None, None);
+        if let Some(asking) = self.asking.take() {
+            // It has records in hand, which keep their consumer.
+            asking.abort();
+            drop(asking.await);
+        }
         if let Some(appending) = self.appending.take() {
             drop(appending.await);
         }
+    }
+
+    fn take_made(&mut self, rows: RowMaker, made: Made) {
+        match made {
+            Made::Ready(mut ready, unread) => {
+                self.rows = Some(rows);
+                self.rest = ready.rest.take();
+                self.decoded = Some(ready);
+                let schema = self.untold.take();
+                if !unread.is_empty() {
+                    self.unread = Some(Unread {
+                        partitions: unread,
+                        schema,
+                    });
+                }
+                self.append_next();
+            }
+            Made::Lacks(batch, missing) => {
+                let lookup = self.lookup.clone();
+                self.asking = Some(tokio::spawn(async move {
+                    let learned = match lookup {
+                        Some(lookup) => lookup.ask(missing).await,
+                        None => unasked(missing),
+                    };
+                    (rows, batch, learned)
+                }));
+            }
+        }
+    }
+
+    /// Decodes a batch with what was learned for it.
+    fn decode_learned(&mut self, (mut rows, batch, learned): Asked) {
+        self.untold = learned.iter().find_map(|(side, key, learned)| match learned {
+            Learned::Later(why) => Some(Untold {
+                side: *side,
+                id: key.id,
+                why: why.clone(),
+            }),
+            Learned::Schema(_) | Learned::Misfit(_) => None,
+        });
+        self.decoding = Some(tokio::task::spawn_blocking(move || {
+            rows.learn(&learned);
+            let made = make(&mut rows, batch);
+            (rows, made)
+        }));
     }
 
     fn append_next(&mut self) {
@@ -152,8 +245,8 @@ impl Stages {
             return;
         };
         self.decoding = Some(tokio::task::spawn_blocking(move || {
-            let ready = rows.go_on(rest);
-            (rows, ready)
+            let made = rows.go_on(rest).map(|ready| Made::Ready(ready, BTreeSet::new()));
+            (rows, made)
         }));
     }
 }
@@ -164,7 +257,26 @@ impl Drop for Stages {
         if let Some(appending) = &self.appending {
             appending.abort();
         }
+        if let Some(asking) = &self.asking {
+            asking.abort();
+        }
     }
+}
+
+/// Makes rows of a batch whose schemas are known, as far as the registry tells them.
+fn make(rows: &mut RowMaker, mut batch: SourceBatch) -> Result<Made, PipelineError> {
+    let missing = rows.missing(&batch);
+    if !missing.is_empty() {
+        return Ok(Made::Lacks(batch, missing));
+    }
+    let unread = rows.hold_back(&mut batch);
+    rows.make(batch).map(|ready| Made::Ready(ready, unread))
+}
+
+/// Where nobody can be asked.
+fn unasked(missing: Vec<(Side, SchemaKey)>) -> Vec<(Side, SchemaKey, Learned)> {
+    let later = |(side, key)| (side, key, Learned::Later("the schema registry cannot be opened".to_owned()));
+    missing.into_iter().map(later).collect()
 }
 
 /// The end of a task, or nothing ever where there is none.

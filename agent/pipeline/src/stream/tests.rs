@@ -17,7 +17,7 @@ use stream_spec::stream::{
 use tokio::sync::watch;
 
 use super::RunningStream;
-use super::provision::columns;
+use super::in_force::InForce;
 use super::rows::RowMaker;
 use super::stages::Stages;
 use crate::connection::{ClientProperties, ConnectionResolver};
@@ -27,6 +27,7 @@ use crate::kafka::batch::SourceBatch;
 use crate::kafka::testing::{Cluster, led, partition, read};
 use crate::misfits::MisfitCount;
 use crate::position::{Position, Positions, SourcePlace};
+use crate::registry::RegistryProperties;
 use crate::status::{Phase, PipelineStatus, condition};
 use crate::table::{NewTable, SchemaStart, SourceIdentity, TableCareSettings};
 
@@ -49,8 +50,19 @@ impl ConnectionResolver for Absent {
         })
     }
 
+    async fn open_registry(&self, _stream: &StreamSpec, _run_as: &str) -> Result<RegistryProperties, PipelineError> {
+        Err(no_registry())
+    }
+
     fn changes(&self, _connection: &ConnectionConfig) -> watch::Receiver<u64> {
         self.0.subscribe()
+    }
+}
+
+/// What a resolver says that knows no registry.
+pub(super) fn no_registry() -> PipelineError {
+    PipelineError::Definition {
+        message: "there is no registry here".to_owned(),
     }
 }
 
@@ -94,6 +106,15 @@ pub(super) fn definition() -> StreamDefinition {
     }
 }
 
+/// What a definition with schemas of its own puts in force.
+pub(super) fn in_force(definition: &StreamDefinition) -> InForce {
+    InForce::direct(definition).expect("sound").expect("direct")
+}
+
+pub(super) fn row_maker(definition: &StreamDefinition) -> RowMaker {
+    RowMaker::compile(definition, &in_force(definition)).expect("compiles")
+}
+
 /// The definition with one more field, one generation later.
 pub(super) fn evolved(mut definition: StreamDefinition) -> StreamDefinition {
     let schemas = json_schemas(
@@ -126,7 +147,7 @@ impl Place {
             name: definition.spec.ingestion.destination.clone(),
             stream_uid: definition.uid.clone(),
             generation: definition.generation,
-            columns: columns(definition).expect("columns"),
+            columns: in_force(definition).columns,
             positions: Positions::from([(partition(0), Position::new(7, 0))]),
             source: SourceIdentity::default(),
             schemas: definition.schemas_in_force(),
@@ -305,7 +326,7 @@ async fn rows_hold_both_sides_without_what_is_excluded_and_the_metadata() {
     let batch = read(&mut source, 3).await;
     let mut definition = definition();
     definition.spec.excluded_columns = BTreeSet::from(["value.name".to_owned()]);
-    let mut maker = RowMaker::compile(&definition).expect("compiles");
+    let mut maker = row_maker(&definition);
     let ready = maker.make(batch).expect("rows");
     source.close().await;
 
@@ -412,8 +433,8 @@ async fn a_batch_that_has_no_room_is_an_error_and_not_dropped_in_silence() {
         .expect("open");
     let properties = Absent(watch::Sender::new(0)).open(&definition.spec, "ada").await.expect("some");
     let client = shared.clients.visit(&properties, &Default::default()).await.expect("opened");
-    let rows = RowMaker::compile(&definition).expect("compiles");
-    let mut stages = Stages::new(client, Arc::new(table), BTreeMap::new(), rows);
+    let rows = row_maker(&definition);
+    let mut stages = Stages::new(client, Arc::new(table), BTreeMap::new(), rows, None);
     let batch = || SourceBatch {
         messages: Vec::new(),
         runs: Vec::new(),

@@ -58,6 +58,7 @@ mod write;
 
 pub use handle::TableHandle;
 pub use losses::{Loss, LossCause};
+pub(crate) use schema::expect_storable;
 pub use schema_starts::SchemaStart;
 pub use system::{SystemTable, SystemTableHandle, SystemValues};
 pub use warehouse::Warehouse;

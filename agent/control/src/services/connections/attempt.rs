@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use stream_pipeline::connection::ConnectionStep;
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry::RegistryProperties;
 use stream_spec::name::ConnectionName;
 use tokio::sync::SemaphorePermit;
 
 use super::{ConnectionService, DeclaredConnection, not_found};
-use crate::connections::{SecretValues, StoreResolver};
+use crate::connections::{SecretValues, StoreResolver, schema_registry};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::limits::CONNECTION_TEST_WAIT;
 use crate::services::error::ServiceError;
@@ -32,7 +33,7 @@ impl ConnectionService {
             self.services.aws.clone(),
             self.services.connection_changes.clone(),
         );
-        let (_room, properties) = match target {
+        let (_room, properties, registry) = match target {
             ConnectionToTest::Stored(name) => {
                 self.services
                     .authorizer
@@ -40,7 +41,11 @@ impl ConnectionService {
                     .await?;
                 let room = self.room_for_a_test().await?;
                 let record = self.services.store.connection(&name).await?.ok_or_else(|| not_found(&name))?;
-                (room, resolver.of_record(&record).await)
+                let registry = match schema_registry::has_registry(&record.spec) {
+                    true => Some(resolver.registry_of_record(&record).await),
+                    false => None,
+                };
+                (room, resolver.of_record(&record).await, registry)
             }
             ConnectionToTest::Declared(declared) => {
                 self.services
@@ -54,7 +59,11 @@ impl ConnectionService {
                     .into_iter()
                     .filter_map(|(name, value)| Some((name, value?)))
                     .collect();
-                (room, resolver.of_declared(&declared.spec, literals).await)
+                let registry = match schema_registry::has_registry(&declared.spec) {
+                    true => Some(resolver.registry_of_declared(&declared.spec, &literals).await),
+                    false => None,
+                };
+                (room, resolver.of_declared(&declared.spec, literals).await, registry)
             }
         };
         // A secret that is not there, or does not open, is what the caller wants to know.
@@ -62,7 +71,29 @@ impl ConnectionService {
             Ok(properties) => self.services.engine.try_connection(&properties).await,
             Err(error) => Err(error),
         };
-        Ok(tried.unwrap_or_else(|error| nothing_tried(&error)))
+        let mut steps = tried.unwrap_or_else(|error| nothing_tried(&error));
+        if let Some(registry) = registry {
+            steps.push(self.attempt_registry(registry).await);
+        }
+        Ok(steps)
+    }
+
+    async fn attempt_registry(&self, properties: Result<RegistryProperties, PipelineError>) -> ConnectionStep {
+        let tried = match properties {
+            Ok(properties) => self
+                .services
+                .engine
+                .try_registry(&properties)
+                .await
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let ok = tried.is_ok();
+        ConnectionStep {
+            name: ConnectionStep::SCHEMA_REGISTRY,
+            ok,
+            message: tried.map_or_else(|error| error, |count| format!("the schema registry tells {count} subjects")),
+        }
     }
 
     /// Room for one more test, if some is free soon.

@@ -69,6 +69,10 @@ impl StreamService {
         }
         let is_sound = answer.violations.is_empty() && answer.missing_capabilities.is_empty();
         let existing = services.store.stream_by_name(&spec.name).await?;
+        // What a registry has is told to who may use it. A stream that is there goes by the versions that its table records.
+        if is_sound && (request.as_new || existing.is_none()) && self.may_create(context, spec).await? {
+            self.tell_of_registry(context, spec, &mut answer).await?;
+        }
         // What stands where a table is to go is told to who may put one there, as a create would tell it.
         if is_sound && (request.as_new || self.may_create(context, spec).await?) {
             let replaced = self.replaced(context, request.replaces.as_ref()).await?;
@@ -102,6 +106,16 @@ impl StreamService {
             violations,
             ..Default::default()
         })
+    }
+
+    async fn tell_of_registry(&self, context: &RequestContext, spec: &StreamSpec, answer: &mut CheckedStream) -> Result<(), ServiceError> {
+        let findings = self.registry_findings(context, spec).await?;
+        answer.violations.extend(findings.violations);
+        answer.warnings.extend(findings.warnings);
+        if spec.registry_connection().is_some() {
+            answer.columns = findings.columns;
+        }
+        Ok(())
     }
 
     async fn may_create(&self, context: &RequestContext, spec: &StreamSpec) -> Result<bool, ServiceError> {

@@ -65,6 +65,10 @@ impl StreamService {
         if !self.is_free(&new.spec.ingestion.destination, &uid).await? {
             return Err(ServiceError::Precondition(vec![self.table_exists(&new.spec.ingestion.destination)]));
         }
+        let findings = self.registry_findings(context, &new.spec).await?;
+        if !findings.violations.is_empty() {
+            return Err(ServiceError::Invalid(findings.violations));
+        }
         let declared = declare(context, &new)?;
         let record = match services.store.insert_stream(&uid, &declared).await? {
             InsertedStream::Inserted(record) => *record,

@@ -7,6 +7,7 @@ mod delete;
 mod direct;
 mod operations;
 mod read;
+mod registry;
 mod restart;
 mod update;
 

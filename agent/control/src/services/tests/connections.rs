@@ -122,24 +122,34 @@ async fn connections_live_and_change_and_are_kept_while_streams_use_them() {
 #[tokio::test]
 async fn what_this_agent_cannot_do_is_refused_with_the_capability_and_without_the_secret() {
     let mut agent = Agent::start().await;
+    let kinesis = v1::Connection {
+        name: "second".into(),
+        options: Some(v1::connection::Options::Kinesis(v1::KinesisConnection {
+            aws_region: "eu-central-1".into(),
+            credential: "reader".into(),
+            endpoint: None,
+        })),
+        ..Default::default()
+    };
+    // What is wrong with a connection is said without its secrets, too.
     let mut secret = connection_from_spec(&connection("second").spec);
     if let Some(v1::connection::Options::Kafka(kafka)) = &mut secret.options {
-        kafka.schema_registry_url = Some("https://registry.example.com".into());
+        kafka.schema_registry_url = Some("ftp://registry.example.com".into());
         kafka.schema_registry_api_key = Some("key".into());
         kafka.schema_registry_api_secret = Some("hunter2".into());
     }
-    let checked = agent
-        .connections
-        .check_connection(v1::CheckConnectionRequest {
-            connection: Some(secret.clone()),
-        })
-        .await
-        .unwrap()
-        .into_inner();
+    let mut checked = Vec::new();
+    for connection in [kinesis, secret.clone()] {
+        let request = v1::CheckConnectionRequest {
+            connection: Some(connection),
+        };
+        checked.push(agent.connections.check_connection(request).await.unwrap().into_inner());
+    }
     assert!(
-        checked.violations.is_empty() && checked.missing_capabilities[0].field == "kafka.schema_registry_url",
+        checked[0].violations.is_empty() && checked[0].missing_capabilities[0].field == "kinesis",
         "{checked:?}"
     );
+    assert_eq!(checked[1].violations[0].field, "kafka.schema_registry_url", "{checked:?}");
     let refused = agent
         .connections
         .create_connection(v1::CreateConnectionRequest {

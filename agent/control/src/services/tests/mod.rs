@@ -9,6 +9,7 @@ mod lives;
 mod port;
 mod privileges;
 mod read;
+mod registry;
 mod repair;
 mod secure;
 mod tokens;

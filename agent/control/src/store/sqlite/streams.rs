@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 use stream_spec::name::StreamName;
 
 use super::{WorkError, grants};
+use crate::governance::named;
 use crate::store::payload;
 use crate::store::records::{DeclaredStream, ObservedStream, StreamRecord};
 use crate::store::{InsertedStream, Parent, Replaced, StoreError};
@@ -47,7 +48,7 @@ pub(super) fn insert(transaction: &Transaction<'_>, uid: &str, declared: &Declar
     if let Some(by) = of_table(transaction, table)? {
         return Ok(InsertedStream::TableTaken { by });
     }
-    if let Some(name) = declared.connection_name() {
+    for name in named::connections(spec) {
         let exists: bool = transaction.query_row(
             "SELECT EXISTS (SELECT 1 FROM connections WHERE name = ?1)",
             [name.as_str()],
@@ -159,7 +160,12 @@ pub(super) fn forget(transaction: &Transaction<'_>, uid: &str) -> Result<(), Wor
 
 pub(super) fn on_connection(transaction: &Transaction<'_>, connection: &str, limit: usize) -> Result<Vec<StreamName>, WorkError> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut prepared = transaction.prepare("SELECT name FROM streams WHERE connection_name = ?1 ORDER BY name LIMIT ?2")?;
+    // Its own, or its registry's.
+    let mut prepared = transaction.prepare(
+        "SELECT name FROM streams
+         WHERE connection_name = ?1 OR json_extract(declared, '$.value.spec.schemas.registry.uc_connection') = ?1
+         ORDER BY name LIMIT ?2",
+    )?;
     let rows = prepared.query_map(params![connection, limit], |row| row.get::<_, String>(0))?;
     let mut names = Vec::new();
     for name in rows {

@@ -41,6 +41,14 @@ impl MessageBatch {
         })
     }
 
+    /// The message at that place.
+    pub(crate) fn get(&self, place: usize) -> Option<Message<'_>> {
+        // SAFETY: as in `iter`.
+        self.messages.get(place).map(|message| Message {
+            native: unsafe { &**message },
+        })
+    }
+
     /// Keeps the messages that are wanted, frees the others now, and returns those from the first one on that was put off.
     pub(crate) fn sort_out(&mut self, mut sort: impl FnMut(Message<'_>) -> Verdict) -> Self {
         let mut put_off = Vec::new();

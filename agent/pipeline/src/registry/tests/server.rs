@@ -9,18 +9,18 @@ use tokio::task::JoinHandle;
 
 /// A request as far as the tests look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(crate) struct Asked {
     /// Path and parameters.
-    pub(super) target: String,
+    pub(crate) target: String,
     /// The head, in lower case.
-    pub(super) head: String,
+    pub(crate) head: String,
     /// What was posted.
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 /// What the server does with a request.
 #[derive(Clone)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// Answers with a status, further header lines and a body.
     Answer(u16, String, String),
     /// Closes the connection.
@@ -30,22 +30,22 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    pub(super) fn json(body: &str) -> Self {
+    pub(crate) fn json(body: &str) -> Self {
         Self::Answer(200, String::new(), body.to_owned())
     }
 
-    pub(super) fn missing(code: u32) -> Self {
+    pub(crate) fn missing(code: u32) -> Self {
         Self::Answer(404, String::new(), format!("{{\"error_code\":{code},\"message\":\"not found\"}}"))
     }
 
-    pub(super) fn status(status: u16) -> Self {
+    pub(crate) fn status(status: u16) -> Self {
         Self::Answer(status, String::new(), String::new())
     }
 }
 
 /// A server, until it is dropped.
-pub(super) struct Server {
-    pub(super) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,
     task: JoinHandle<()>,
 }
@@ -58,7 +58,7 @@ impl Drop for Server {
 
 impl Server {
     /// Starts one that answers by a function of the request and of how many came before it.
-    pub(super) async fn start(reply: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(reply: impl Fn(&Asked, usize) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("its address");
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
@@ -72,17 +72,17 @@ impl Server {
         Self { address, asked, task }
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// The requests so far.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().expect("no panic").clone()
     }
 
     /// Paths and parameters of the requests so far.
-    pub(super) fn targets(&self) -> Vec<String> {
+    pub(crate) fn targets(&self) -> Vec<String> {
         self.asked().into_iter().map(|asked| asked.target).collect()
     }
 }

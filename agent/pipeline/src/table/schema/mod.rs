@@ -57,7 +57,7 @@ pub(super) fn is_narrower(columns: &[Field], table: &[Field]) -> bool {
 }
 
 /// Refuses columns that no Delta table can have: structs without fields, and names that differ only in case.
-pub(super) fn expect_storable(columns: &[Field]) -> Result<(), String> {
+pub(crate) fn expect_storable(columns: &[Field]) -> Result<(), String> {
     expect_storable_under("", columns)
 }
 
