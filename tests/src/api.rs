@@ -87,6 +87,16 @@ pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
     }
 }
 
+/// One of many streams of the same connection: with a name and a table of its own.
+#[must_use]
+pub fn numbered_stream(number: usize, topic: &str, json_schema: &str) -> Stream {
+    let mut stream = stream_message(topic, json_schema);
+    stream.name = format!("{STREAM_NAME}_{number}");
+    let destination = stream.ingestion_config.as_mut().unwrap().ingestion_destination.as_mut();
+    destination.unwrap().delta_table_name = format!("{TABLE_NAME}_{number}");
+    stream
+}
+
 /// A client of one agent; it connects again by itself after the agent was killed.
 #[derive(Clone)]
 pub struct Api {

@@ -1,6 +1,7 @@
 //! Real brokers: one for the whole test run, started when the first test asks, and others of single tests; and what tests do to topics.
 //! Producing is in `producer`. Invariant: loopback only, and the broker dies with the run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,18 +36,24 @@ impl Kafka {
     /// A broker of one test, which may do to it what it likes.
     #[must_use]
     pub fn start() -> Self {
-        Self::launched(None)
+        Self::launched(None, "")
+    }
+
+    /// One that writes each request that it has answered into its log.
+    #[must_use]
+    pub fn start_telling_requests() -> Self {
+        Self::launched(None, "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug")
     }
 
     /// One with a listener for each kind of security, by the key and the users in `security`.
     #[must_use]
     pub fn start_with_security(security: &Path) -> Self {
-        Self::launched(Some(security))
+        Self::launched(Some(security), "")
     }
 
-    fn launched(security: Option<&Path>) -> Self {
+    fn launched(security: Option<&Path>, jvm_flags: &'static str) -> Self {
         let folder = fresh_folder("kafka");
-        let process = launch(&folder, &[], security);
+        let process = launch(&folder, &[], security, jvm_flags);
         let bootstrap = read(&folder, "bootstrap");
         let admin = client_config(&bootstrap).create().expect("an admin client");
         Self {
@@ -87,13 +94,34 @@ impl Kafka {
     pub fn start_again(&self) {
         let mut process = self.process.lock().unwrap();
         assert!(process.is_none(), "the broker still runs");
-        *process = Some(launch(&self.folder, &["--again"], None));
+        *process = Some(launch(&self.folder, &["--again"], None, ""));
+    }
+
+    /// Requests of a client of that id that were answered so far, by a name such as `METADATA`. The broker must be one that tells
+    /// them.
+    #[must_use]
+    pub fn requests(&self, client_id: &str) -> BTreeMap<String, u64> {
+        let client = format!("\"clientId\":\"{client_id}\"");
+        let mut requests = BTreeMap::new();
+        for line in log_of(&self.folder).lines().filter(|line| line.contains(&client)) {
+            let name = line
+                .split_once("\"requestApiKeyName\":\"")
+                .and_then(|(_, rest)| rest.split_once('"'));
+            *requests.entry(name.map_or("?", |(name, _)| name).to_owned()).or_default() += 1;
+        }
+        requests
     }
 
     /// What the broker's start left in a file of its folder.
     #[must_use]
     pub fn read(&self, file: &str) -> String {
         read(&self.folder, file)
+    }
+
+    /// The port of the plaintext listener.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.bootstrap.rsplit_once(':').unwrap().1.parse().unwrap()
     }
 
     /// `host:port` of the plaintext listener.
@@ -219,10 +247,13 @@ impl Drop for Kafka {
     }
 }
 
-fn launch(folder: &Path, flags: &[&str], security: Option<&Path>) -> Child {
+fn launch(folder: &Path, flags: &[&str], security: Option<&Path>, jvm_flags: &str) -> Child {
     let mut command = Command::new(repository().join("scripts/kafka/start.sh"));
     command.arg("--foreground").args(flags).arg(folder);
     command.env("KAFKA_HOME", &test_parts().kafka_home).stdin(Stdio::null());
+    if !jvm_flags.is_empty() {
+        command.env("KAFKA_JVM_FLAGS", jvm_flags);
+    }
     if let Some(security) = security {
         command.env("KAFKA_SECURITY", security);
     }

@@ -135,3 +135,31 @@ fn memory_figure(pid: u32, name: &str) -> u64 {
     let line = text.lines().find(|line| line.starts_with(name)).unwrap();
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
 }
+
+/// Names of a process's threads, as the kernel keeps them: their first 15 bytes.
+#[must_use]
+pub fn threads(pid: u32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    // One that ended meanwhile has no name any more.
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")).ok());
+    names.map(|name| name.trim().to_owned()).collect()
+}
+
+/// TCP connections of a process to a port of the loopback interface.
+#[must_use]
+pub fn connections(pid: u32, port: u16) -> usize {
+    let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap();
+    let remote = format!("0100007F:{port:04X}");
+    // The third field is the other end, the tenth the socket's number.
+    let sockets: Vec<String> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<&str>>())
+        .filter(|fields| fields[2] == remote)
+        .map(|fields| format!("socket:[{}]", fields[9]))
+        .collect();
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let links = files.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+    links
+        .filter(|link| sockets.iter().any(|socket| link.as_os_str() == socket.as_str()))
+        .count()
+}

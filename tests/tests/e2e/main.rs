@@ -37,6 +37,7 @@ mod interrupted;
 mod kms;
 mod lifecycle;
 mod lives;
+mod many;
 mod messages;
 mod mtls;
 mod mtls_scene;

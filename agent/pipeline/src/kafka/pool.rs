@@ -1,6 +1,7 @@
 //! Shares clients between streams: one connection per broker and client, however many streams.
 //!
-//! Invariant: two streams that read one topic never have the same client.
+//! Invariant: two streams that read one topic never have the same client; streams that open at the same time share one as those do
+//! that open one after another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -17,10 +18,14 @@ type ClientKey = (String, String, ClientOptions);
 /// What two streams have in common to which a cluster shows the same topics: identity and address.
 type ClusterKey = (String, String);
 
+/// The open clients of one key. Held while a client is opened, so that whoever comes meanwhile waits for that one: after a start of
+/// the agent all streams come at once. Opening contacts no broker.
+type Clients = tokio::sync::Mutex<Vec<Weak<ClusterClient>>>;
+
 /// Open clients. A client closes when the last stream lets go of it.
 #[derive(Default)]
 pub(crate) struct ClientPool {
-    clients: Mutex<BTreeMap<ClientKey, Vec<Weak<ClusterClient>>>>,
+    clients: Mutex<BTreeMap<ClientKey, Arc<Clients>>>,
     topic_lists: Mutex<BTreeMap<ClusterKey, Weak<TopicList>>>,
 }
 
@@ -51,24 +56,26 @@ impl ClientPool {
         options: &ClientOptions,
         topics: BTreeSet<String>,
     ) -> Result<ClientLease, PipelineError> {
-        let key = key(properties, options);
-        if let Some(client) = self.open_clients(&key).into_iter().find(|client| client.claim(&topics)) {
+        let clients = self.clients(key(properties, options));
+        let mut clients = clients.lock().await;
+        if let Some(client) = open(&clients).find(|client| client.claim(&topics)) {
             return Ok(ClientLease { client, topics });
         }
         let client = ClusterClient::open(properties, options).await?;
         client.claim(&topics);
-        self.add(key, &client);
+        add(&mut clients, &client);
         Ok(ClientLease { client, topics })
     }
 
     /// Any client of that cluster, for questions only.
     pub(crate) async fn visit(&self, properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<ClusterClient>, PipelineError> {
-        let key = key(properties, options);
-        if let Some(client) = self.open_clients(&key).into_iter().find(|client| !client.is_retired()) {
+        let clients = self.clients(key(properties, options));
+        let mut clients = clients.lock().await;
+        if let Some(client) = open(&clients).find(|client| !client.is_retired()) {
             return Ok(client);
         }
         let client = ClusterClient::open(properties, options).await?;
-        self.add(key, &client);
+        add(&mut clients, &client);
         Ok(client)
     }
 
@@ -85,19 +92,28 @@ impl ClientPool {
         list
     }
 
-    fn open_clients(&self, key: &ClientKey) -> Vec<Arc<ClusterClient>> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.get(key).into_iter().flatten().filter_map(Weak::upgrade).collect()
-    }
-
-    fn add(&self, key: ClientKey, client: &Arc<ClusterClient>) {
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.retain(|_, clients| {
-            clients.retain(|client| client.strong_count() > 0);
-            !clients.is_empty()
+    fn clients(&self, key: ClientKey) -> Arc<Clients> {
+        let mut all = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, clients| {
+            let awaited = Arc::strong_count(clients) > 1;
+            awaited || clients.try_lock().is_ok_and(|clients| open(&clients).next().is_some())
         });
-        clients.entry(key).or_default().push(Arc::downgrade(client));
+        all.entry(key).or_default().clone()
     }
+}
+
+fn open(clients: &[Weak<ClusterClient>]) -> impl Iterator<Item = Arc<ClusterClient>> {
+    clients.iter().filter_map(Weak::upgrade)
+}
+
+fn add(clients: &mut Vec<Weak<ClusterClient>>, client: &Arc<ClusterClient>) {
+    clients.retain(|client| client.strong_count() > 0);
+    clients.push(Arc::downgrade(client));
+    tracing::info!(
+        bootstrap_servers = client.bootstrap_servers(),
+        clients = clients.len(),
+        "a Kafka client is open, shared by streams of this connection on different topics"
+    );
 }
 
 fn key(properties: &ClientProperties, options: &ClientOptions) -> ClientKey {

@@ -1,9 +1,11 @@
 //! The client's wiring against librdkafka's own mock cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rdkafka::error::RDKafkaErrorCode;
+use tokio::task::JoinSet;
 
 use super::client::AvailableRange;
 use super::ffi::{self, NativeError};
@@ -106,7 +108,7 @@ async fn reading_goes_on_at_the_exact_position_when_a_partition_is_attached_agai
     let keep = source.client().clone();
     source.close().await;
     let mut source = cluster.attach(&[3]).await;
-    assert!(std::sync::Arc::ptr_eq(&keep, source.client()), "the client is shared");
+    assert!(Arc::ptr_eq(&keep, source.client()), "the client is shared");
     let batch = read(&mut source, 2).await;
     assert_eq!(texts(&batch.payloads()), ["d", "e"].map(|text| Some(text.to_owned())));
     drop(batch);
@@ -291,11 +293,25 @@ async fn two_streams_on_one_topic_have_two_clients_and_both_read_all() {
     cluster.send(0, None, Some("a"));
     let mut one = cluster.attach(&[0]).await;
     let mut other = cluster.attach(&[0]).await;
-    assert!(!std::sync::Arc::ptr_eq(one.client(), other.client()));
+    assert!(!Arc::ptr_eq(one.client(), other.client()));
     assert_eq!(read(&mut one, 1).await.rows, 1);
     assert_eq!(read(&mut other, 1).await.rows, 1);
     one.close().await;
     other.close().await;
+}
+
+#[tokio::test]
+async fn streams_on_different_topics_that_open_at_the_same_time_share_one_client() {
+    let cluster = Cluster::new(1);
+    let (pool, properties) = (Arc::new(ClientPool::default()), cluster.properties());
+    let mut opens = JoinSet::new();
+    for number in 0..30 {
+        let (pool, properties, topics) = (pool.clone(), properties.clone(), BTreeSet::from([format!("topic-{number}")]));
+        opens.spawn(async move { pool.lease(&properties, &ClientOptions::default(), topics).await.expect("a client") });
+    }
+    let leases = opens.join_all().await;
+    let others = leases.iter().filter(|lease| !Arc::ptr_eq(lease.client(), leases[0].client()));
+    assert_eq!(others.count(), 0);
 }
 
 #[tokio::test]
