@@ -38,7 +38,7 @@ BENCH_BUILD = cargo build $(CARGO_FLAGS) --workspace --example age_table && carg
 BENCH_RUN = "$${CARGO_TARGET_DIR:-target}/release/bench"
 
 .PHONY: bench
-bench: setup ## What the product costs and how fast it is, in a few minutes (release build; BENCH=latency,ages chooses)
+bench: setup ## What the product costs and how fast it is, in a few minutes (release build; BENCH=latency,ages chooses, many and partitions too)
 	$(BENCH_BUILD)
 	$(BENCH_RUN)
 

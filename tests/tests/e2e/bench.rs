@@ -13,12 +13,14 @@ const BENCH_ENDS: Duration = Duration::from_secs(600);
 fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
     let mut command = Command::new(binary("bench"));
     command
-        .env("BENCH", "throughput,latency,handshake,steady,ages")
+        .env("BENCH", "throughput,latency,handshake,steady,ages,many,partitions")
         .env("BENCH_RECORDS", "3000")
         .env("BENCH_RATE", "500")
         .env("BENCH_SECONDS", "2")
         .env("BENCH_WARM_UP_SECONDS", "1")
         .env("STEADY_SECONDS", "3")
+        .env("BENCH_STREAMS", "3")
+        .env("BENCH_PARTITIONS", "8")
         .env("BENCH_COMMITS", "8")
         .env("BENCH_ENTRIES", "2000");
     let output = output(command, "the benchmark", BENCH_ENDS);
@@ -35,6 +37,8 @@ fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
         "each in the table",
         "| 10 and 10 |",
         "| 2000 and 1000 |",
+        "| 3, after a restart | 1 |",
+        "| peak to bound |",
     ] {
         assert!(text.contains(row), "no `{row}` in\n{text}");
     }

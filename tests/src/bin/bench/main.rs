@@ -15,6 +15,8 @@ mod commits;
 mod handshake;
 mod latency;
 mod load;
+mod many;
+mod partitions;
 mod peers;
 mod report;
 mod scene;
@@ -29,6 +31,8 @@ const MEASUREMENTS: &[Measurement] = &[
     ("latency", latency::measure),
     ("ages", ages::measure),
     ("handshake", handshake::measure),
+    ("many", many::measure),
+    ("partitions", partitions::measure),
     ("peers", peers::measure),
     ("steady", steady::measure),
 ];
