@@ -48,7 +48,7 @@ pub(crate) enum Appended {
 /// What became of a batch that was to be decoded.
 enum Made {
     /// Its rows, or the first of them, and the partitions of which records were left out.
-    Ready(ReadyBatch, BTreeSet<PartitionId>),
+    Ready(Box<ReadyBatch>, BTreeSet<PartitionId>),
     /// Nothing yet: its messages name schemas that are not known.
     Lacks(SourceBatch, Vec<(Side, SchemaKey)>),
 }
@@ -182,7 +182,7 @@ impl Stages {
             Made::Ready(mut ready, unread) => {
                 self.rows = Some(rows);
                 self.rest = ready.rest.take();
-                self.decoded = Some(ready);
+                self.decoded = Some(*ready);
                 let schema = self.untold.take();
                 if !unread.is_empty() {
                     self.unread = Some(Unread {
@@ -245,7 +245,7 @@ impl Stages {
             return;
         };
         self.decoding = Some(tokio::task::spawn_blocking(move || {
-            let made = rows.go_on(rest).map(|ready| Made::Ready(ready, BTreeSet::new()));
+            let made = rows.go_on(rest).map(|ready| Made::Ready(Box::new(ready), BTreeSet::new()));
             (rows, made)
         }));
     }
@@ -270,7 +270,7 @@ fn make(rows: &mut RowMaker, mut batch: SourceBatch) -> Result<Made, PipelineErr
         return Ok(Made::Lacks(batch, missing));
     }
     let unread = rows.hold_back(&mut batch);
-    rows.make(batch).map(|ready| Made::Ready(ready, unread))
+    rows.make(batch).map(|ready| Made::Ready(Box::new(ready), unread))
 }
 
 /// Where nobody can be asked.
