@@ -224,11 +224,37 @@ fn an_incompatible_schema_is_an_error_in_the_plan_unless_replacement_was_asked_f
 
 /// What this agent cannot do yet, before and after a change of it.
 fn cases_beyond_this_agent() -> Vec<Case> {
-    let kafka_mode = "/source_config/kafka_stream_config/subscription_mode";
     let kinesis = |inside: Value| json!({"kinesis_stream_config": inside});
+    vec![
+        case(
+            "kinesis_names",
+            ("/source_config", kinesis(json!({"stream_names": {"names": ["a"]}}))),
+            kinesis(json!({"stream_names": {"names": ["a", "b"]}})),
+            "source_config.kinesis_stream_config.stream_names.names",
+        ),
+        case(
+            "backfill",
+            ("/ingestion_config/backfill_source", json!({"delta_table_name": "main.old.one"})),
+            json!({"delta_table_name": "main.old.two"}),
+            "ingestion_config.backfill_source",
+        ),
+    ]
+}
+
+/// What this agent does with brokers, registries or key stores that are not there here: only the plan is looked at.
+fn cases_of_absent_parts() -> Vec<Case> {
+    let kafka_mode = "/source_config/kafka_stream_config/subscription_mode";
     let registry = |subject: &str| {
         json!({"schema_registry_config": {"payload_schema_locator": {
             "confluent_schema": {"subject": subject, "format": "FORMAT_AVRO"}}}})
+    };
+    let mtls = |bootstrap: &str| {
+        let reference = json!({"scope": "kafka", "key": "password"});
+        json!({"direct_mtls_config": {"bootstrap_servers": bootstrap, "mtls_config": {
+            "keystore_location": "/Volumes/main/secure/keys/client.jks",
+            "truststore_location": "/Volumes/main/secure/keys/trust.jks",
+            "keystore_password_ref": reference, "key_password_ref": reference, "truststore_password_ref": reference,
+        }}})
     };
     vec![
         case(
@@ -244,42 +270,18 @@ fn cases_beyond_this_agent() -> Vec<Case> {
             "source_config.kafka_stream_config.subscription_mode.assign",
         ),
         case(
-            "kinesis_names",
-            ("/source_config", kinesis(json!({"stream_names": {"names": ["a"]}}))),
-            kinesis(json!({"stream_names": {"names": ["a", "b"]}})),
-            "source_config.kinesis_stream_config.stream_names.names",
-        ),
-        case(
             "registry",
             ("/schema_config", registry("a")),
             registry("b"),
             "schema_config.schema_registry_config",
         ),
         case(
-            "backfill",
-            ("/ingestion_config/backfill_source", json!({"delta_table_name": "main.old.one"})),
-            json!({"delta_table_name": "main.old.two"}),
-            "ingestion_config.backfill_source",
+            "mtls",
+            ("/connection_config", mtls("one:9092")),
+            mtls("two:9092"),
+            "connection_config.direct_mtls_config",
         ),
     ]
-}
-
-/// A stream that shows a client certificate: only its stores and their passwords could be judged, and none of them is there.
-fn case_by_certificate() -> Case {
-    let mtls = |bootstrap: &str| {
-        let reference = json!({"scope": "kafka", "key": "password"});
-        json!({"direct_mtls_config": {"bootstrap_servers": bootstrap, "mtls_config": {
-            "keystore_location": "/Volumes/main/secure/keys/client.jks",
-            "truststore_location": "/Volumes/main/secure/keys/trust.jks",
-            "keystore_password_ref": reference, "key_password_ref": reference, "truststore_password_ref": reference,
-        }}})
-    };
-    case(
-        "mtls",
-        ("/connection_config", mtls("one:9092")),
-        mtls("two:9092"),
-        "connection_config.direct_mtls_config",
-    )
 }
 
 #[test]
@@ -308,11 +310,11 @@ fn what_this_agent_cannot_do_yet_is_an_error_in_the_plan_that_names_it() {
 }
 
 #[test]
-fn each_attribute_beyond_this_agent_replaces_by_its_own_path_without_plan_checks() {
+fn each_way_to_read_replaces_by_its_own_path_without_plan_checks() {
     // No agent at all: plans with `plan_checks = "off"` and without a refresh need none.
     let workspace = Workspace::new("http://127.0.0.1:9");
     let mut cases = cases_beyond_this_agent();
-    cases.push(case_by_certificate());
+    cases.extend(cases_of_absent_parts());
     let streams = |side: fn(&Case) -> &Vec<(&'static str, Value)>| -> Map<String, Value> {
         let named = |case: &Case| {
             let mut stream = stream_of(case.label, "orders", &[side(case)]);
