@@ -45,11 +45,11 @@ pub(crate) fn missing_capabilities(missing: &[v1::Violation], schema: &Schema) -
     at_fields(title(Code::Unimplemented), missing, schema)
 }
 
-/// Each thing that would be refused as things are, and may not be when it comes to it.
+/// Each thing that an apply would be refused for, or wait for, as things are, and may not when it comes to it.
 pub(crate) fn worries(violations: &[v1::Violation], schema: &Schema) -> Diagnostics {
     let one = |it: &v1::Violation| {
         let detail = sentences(&it.problem, &it.value, &it.remedy);
-        placed(Diagnostic::warning("Apply May Be Refused", detail), &it.field, schema)
+        placed(Diagnostic::warning("Not Ready Yet", detail), &it.field, schema)
     };
     violations.iter().map(one).collect()
 }

@@ -172,7 +172,7 @@ fn a_plan_tells_of_a_connection_that_is_not_there_and_of_a_table_that_another_st
     stage.write(&lost);
     let plan = stage.workspace.plan();
     plan.assert_action(STREAM, Action::Create);
-    plan.run.assert_warning(&["Apply May Be Refused", "no-such"]);
+    plan.run.assert_warning(&["Not Ready Yet", "no-such"]);
     // The same plan makes it first, where the stream refers to it.
     stage.write(&stage.stream());
     let plan = stage.workspace.plan();
