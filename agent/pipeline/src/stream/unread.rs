@@ -8,7 +8,7 @@ use stream_spec::stream::Side;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::lookup::Lookup;
-use crate::limits::CONDITION_SENTENCES_MAX;
+use super::waiting;
 use crate::position::{PartitionId, Positions};
 use crate::status::{PipelineCondition, condition};
 
@@ -84,23 +84,9 @@ impl AwaitedSchemas {
             return unavailable.cloned();
         }
         let why: BTreeSet<&Untold> = self.partitions.values().collect();
-        let more = self.partitions.len().saturating_sub(CONDITION_SENTENCES_MAX);
-        let mut places: Vec<String> = self
-            .partitions
-            .keys()
-            .take(CONDITION_SENTENCES_MAX)
-            .map(|partition| format!("{} of `{}`", partition.partition, partition.topic))
-            .collect();
-        if more > 0 {
-            places.push(format!("and {more} more"));
-        }
-        let waits = format!("partitions that wait: {}", places.join(", "));
+        let waits = waiting::that_wait(self.partitions.keys());
         let sentences = why.into_iter().map(Untold::to_string);
-        condition(
-            condition::SCHEMAS_AVAILABLE,
-            "SchemasUnknown",
-            std::iter::once(waits).chain(sentences),
-        )
+        condition(condition::SCHEMAS_AVAILABLE, "SchemasUnknown", waits.into_iter().chain(sentences))
     }
 }
 

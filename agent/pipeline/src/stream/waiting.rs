@@ -77,20 +77,23 @@ impl Waiting {
         let widening = table.widening.as_ref()?;
         let reason = if self.is_any() { "WideningPending" } else { "WideningFailed" };
         let why: BTreeSet<&String> = self.partitions.values().collect();
-        let more = self.partitions.len().saturating_sub(CONDITION_SENTENCES_MAX);
-        let mut places: Vec<String> = self
-            .partitions
-            .keys()
-            .take(CONDITION_SENTENCES_MAX)
-            .map(|partition| format!("{} of `{}`", partition.partition, partition.topic))
-            .collect();
-        if more > 0 {
-            places.push(format!("and {more} more"));
-        }
-        let waits = (!places.is_empty()).then(|| format!("partitions that wait: {}", places.join(", ")));
+        let waits = that_wait(self.partitions.keys());
         let sentences = widening.trouble.iter().cloned().chain(why.into_iter().cloned()).chain(waits);
         condition(condition::COLUMNS_WIDENED, reason, sentences)
     }
+}
+
+/// Names partitions that wait for something, as many as a condition has room for; nothing where none does.
+pub(crate) fn that_wait<'a>(partitions: impl ExactSizeIterator<Item = &'a PartitionId>) -> Option<String> {
+    let more = partitions.len().saturating_sub(CONDITION_SENTENCES_MAX);
+    let mut places: Vec<String> = partitions
+        .take(CONDITION_SENTENCES_MAX)
+        .map(|partition| format!("{} of `{}`", partition.partition, partition.topic))
+        .collect();
+    if more > 0 {
+        places.push(format!("and {more} more"));
+    }
+    (!places.is_empty()).then(|| format!("partitions that wait: {}", places.join(", ")))
 }
 
 /// Where the rows of a batch come from.
