@@ -5,10 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use e2e::agent::Agent;
 use e2e::api::{Api, stream_message};
 use e2e::config;
@@ -18,14 +15,9 @@ use e2e::spawn::output;
 use e2e::tables::{READERS, rows};
 use e2e::wait::wait_until;
 use featurestore_proto::v1::{ConnectionConfig, DirectMtlsConfig, MtlsConfig, SecretRef, connection_config};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use serde_json::json;
 
 use crate::canary_scene::Scene;
 use crate::canary_search::{Canary, Search};
-
-/// The claim `iss` of its tokens.
-const ISSUER: &str = "https://issuer.canary.example";
 
 /// Asks for what strangers may ask, and for what is not there, as somebody who shows a token all the same.
 const HEALTH: &str = "
@@ -40,60 +32,13 @@ for path in ('/healthz', '/readyz', '/metrics', '/debug'):
     print(path, answer.status, answer.headers, answer.read())
 ";
 
-/// An issuer of JSON web tokens whose documents are files.
-pub(crate) struct Issuer {
-    folder: tempfile::TempDir,
-    key: EncodingKey,
-}
-
-impl Issuer {
-    pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let pair = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256).unwrap();
-        // An uncompressed point: a byte that says so, and two numbers.
-        let point = pair.public_key_raw();
-        let part = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
-        let key = json!({"kty": "EC", "crv": "P-256", "kid": "k", "x": part(&point[1..33]), "y": part(&point[33..])});
-        let file = |name: &str| format!("file://{}", folder.path().join(name).display());
-        for (name, document) in [
-            ("keys.json", json!({ "keys": [key] })),
-            ("discovery.json", json!({"issuer": ISSUER, "jwks_uri": file("keys.json")})),
-        ] {
-            fs::write(folder.path().join(name), document.to_string()).unwrap();
-        }
-        let settings = format!(
-            "[[oidc]]\nissuer = '{ISSUER}'\naudience = 'agent'\ndiscovery = '{}'\n",
-            file("discovery.json")
-        );
-        fs::write(folder.path().join("agent.toml"), settings).unwrap();
-        Self {
-            key: EncodingKey::from_ec_der(pair.serialized_der()),
-            folder,
-        }
-    }
-
-    /// A configuration file that has an agent take its tokens.
-    pub(crate) fn configuration(&self) -> PathBuf {
-        self.folder.path().join("agent.toml")
-    }
-
-    /// A token of somebody that is good for so many seconds from now on.
-    fn token(&self, name: &str, seconds: i64) -> String {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let mut header = Header::new(Algorithm::ES256);
-        header.kid = Some("k".to_owned());
-        let claims = json!({"iss": ISSUER, "aud": "agent", "sub": name, "exp": i64::try_from(now).unwrap() + seconds});
-        encode(&header, &claims, &self.key).unwrap()
-    }
-}
-
 /// A caller whom the issuer names, once with a token that is good and once with one that has expired.
 pub(crate) fn tokens_of_an_issuer(scene: &mut Scene) {
     for (name, seconds, said) in [
         ("token of carol", 3600, "Permission Denied"),
         ("expired token of carol", -3600, "Not Authenticated"),
     ] {
-        let token = scene.issuer.token("carol", seconds);
+        let token = scene.issuer.token("carol", None, seconds);
         // Anybody may know the claims: it is the signature that makes it a token.
         let signature = token.rsplit_once('.').unwrap().1;
         scene.know(Canary::of(name, signature.as_bytes()));

@@ -22,8 +22,9 @@ use featurestore_proto::v1::connection::Options;
 use featurestore_proto::v1::{Connection, KafkaConnection};
 use serde_json::{Value, json};
 
-use crate::canary_places::{Issuer, in_the_audit};
+use crate::canary_places::in_the_audit;
 use crate::canary_search::{Canary, Findings, Search};
+use crate::issuer::Issuer;
 use crate::rows::assert_each_exactly_once;
 use crate::stage::{PARTITIONS, order, unique};
 
