@@ -66,5 +66,23 @@ def serialize(url, topic, side, schema, values, config, user=None, ca=None, guid
     return messages
 
 
+def built_in():
+    """The files that the serializers take for granted, as a FileDescriptorSet in base64, without those under google/protobuf/."""
+    import importlib
+    import pkgutil
+
+    import confluent_kafka.schema_registry.confluent as confluent
+    import confluent_kafka.schema_registry.confluent.type as confluent_type
+    import google.type
+    from google.protobuf import descriptor_pb2
+
+    files = descriptor_pb2.FileDescriptorSet()
+    for package in [confluent, confluent_type, google.type]:
+        for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            if module.name.endswith("_pb2"):
+                importlib.import_module(module.name).DESCRIPTOR.CopyToProto(files.file.add())
+    return base64.b64encode(files.SerializeToString()).decode()
+
+
 if __name__ == "__main__":
-    serve(serialize)
+    serve(serialize, built_in)

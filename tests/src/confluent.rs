@@ -79,14 +79,25 @@ impl Serializer {
     /// Writes values, which are given as JSON shows them.
     #[must_use]
     pub fn serialize(&self, values: &[Value]) -> Vec<Serialized> {
-        static WRITER: OnceLock<Mutex<Script>> = OnceLock::new();
-        let writer = WRITER.get_or_init(|| Mutex::new(Script::start("confluent.py")));
         let mut request = self.request.clone();
         request["values"] = json!(values);
-        let answer = writer.lock().unwrap_or_else(PoisonError::into_inner).ask(&request);
-        let answer = answer.unwrap_or_else(|error| panic!("Confluent's serializer: {error}"));
-        answer.as_array().expect("a list").iter().map(serialized).collect()
+        ask(&request).as_array().expect("a list").iter().map(serialized).collect()
     }
+}
+
+/// The Protobuf files that its serializers take for granted in every registry, as an encoded `FileDescriptorSet`, but for those under
+/// `google/protobuf/`.
+#[must_use]
+pub fn built_in_files() -> Vec<u8> {
+    let files = ask(&json!({"action": "built_in"}));
+    STANDARD.decode(files.as_str().expect("a text")).expect("base64")
+}
+
+fn ask(request: &Value) -> Value {
+    static WRITER: OnceLock<Mutex<Script>> = OnceLock::new();
+    let writer = WRITER.get_or_init(|| Mutex::new(Script::start("confluent.py")));
+    let answer = writer.lock().unwrap_or_else(PoisonError::into_inner).ask(request);
+    answer.unwrap_or_else(|error| panic!("Confluent's serializer: {error}"))
 }
 
 fn serialized(message: &Value) -> Serialized {

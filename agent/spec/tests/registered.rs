@@ -106,6 +106,36 @@ fn what_is_wrong_with_a_text_that_is_referred_to_is_said_with_its_name() {
     );
 }
 
+/// What the compiler resolves of a schema's own annotations is nothing to columns, and files that a registry gives come before ours.
+#[test]
+fn what_registries_have_built_in_needs_no_reference() {
+    let text = r#"syntax = "proto3"; package shop;
+        import "confluent/meta.proto"; import "confluent/type/decimal.proto"; import "google/type/date.proto"; import "google/type/month.proto";
+        message Paid {
+            option (confluent.message_meta) = { doc: "a payment", params: [{ key: "k", value: "v" }] };
+            confluent.type.Decimal sum = 1 [(confluent.field_meta) = { params: [{ key: "precision", value: "9" }] }, deprecated = true];
+            google.type.Date day = 2 [(confluent.field_meta).tags = "PII"];
+            google.type.Month month = 3;
+        }"#;
+    let columns = |others: &[(&str, &str)]| parsed(SchemaFormat::Protobuf, text, others, MAIN).map(|parsed| parsed.data_type.to_string());
+    let decimal = "STRUCT<value: BINARY, precision: BIGINT, scale: INT>";
+    assert_eq!(
+        columns(&[]).expect("legal"),
+        format!("STRUCT<sum: {decimal}, day: STRUCT<year: INT, month: INT, day: INT>, month: STRING>")
+    );
+    let theirs = "syntax = \"proto3\"; package google.type; message Date { string text = 1; }";
+    assert_eq!(
+        columns(&[("google/type/date.proto", theirs)]).expect("legal"),
+        format!("STRUCT<sum: {decimal}, day: STRUCT<text: STRING>, month: STRING>")
+    );
+    let with_duration = "syntax = \"proto3\"; import \"google/type/datetime.proto\"; message M { google.type.DateTime at = 1; }";
+    check_refused(
+        parsed(SchemaFormat::Protobuf, with_duration, &[], MAIN),
+        "google/type/datetime.proto:5:34",
+        "`google.protobuf.Duration` is not supported",
+    );
+}
+
 #[test]
 fn references_are_bounded() {
     let many: Vec<(String, String)> = (0..201).map(|n| (format!("n{n}"), "\"int\"".to_owned())).collect();

@@ -1,17 +1,23 @@
 //! Messages of Confluent's own serializers: their frames, and the schemas that these name, which the serializers registered.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use e2e::api::block_on;
-use e2e::confluent::{Part, Serialized, Serializer};
+use e2e::confluent::{Part, Serialized, Serializer, built_in_files};
 use e2e::registry::{Registry, Schema, SmallRegistry};
 use prost_reflect::prost::Message;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use serde_json::{Value, json};
 use stream_decode::decoder::Decoder;
 use stream_decode::framing::{self, Framing, Split};
 use stream_decode::plan::compile_writer;
 use stream_pipeline::registry::{RegisteredSchema, RegistryClient, RegistryProperties};
-use stream_spec::schema::{MessageChoice, ParsedSchema, SchemaFormat};
+use stream_spec::schema::{
+    MessageChoice, ParsedSchema, ReferencedText, RegisteredText, SchemaFormat, SchemaProblem, parse_with, self_contained,
+};
 
 fn client(url: &str) -> RegistryClient {
     let properties = RegistryProperties {
@@ -95,31 +101,30 @@ const SHOP: &str = "syntax = \"proto3\"; package shop; import \"common.proto\"; 
     message First { int32 x = 1; }
     message Order { int64 id = 1; common.Money sum = 2; google.protobuf.Timestamp at = 3; map<string, int32> marks = 4; message Line { string s = 1; } }";
 
-fn compiled() -> Vec<u8> {
+/// Compiles texts, and what they import of the others, of `compiled` files or of the compiler's own.
+fn compiled(texts: &[(&'static str, &'static str)], compiled: &[FileDescriptorProto]) -> Vec<u8> {
     use protox::file::{ChainFileResolver, File, FileResolver, GoogleFileResolver};
 
-    struct Files;
+    struct Files(HashMap<String, File>);
     impl FileResolver for Files {
         fn open_file(&self, name: &str) -> Result<File, protox::Error> {
-            match name {
-                "common.proto" => File::from_source(name, COMMON),
-                "shop.proto" => File::from_source(name, SHOP),
-                _ => Err(protox::Error::file_not_found(name)),
-            }
+            self.0.get(name).cloned().ok_or_else(|| protox::Error::file_not_found(name))
         }
     }
+    let of_texts = texts.iter().map(|(name, text)| File::from_source(name, text).unwrap());
+    let files = of_texts.chain(compiled.iter().cloned().map(File::from_file_descriptor_proto));
     let mut resolver = ChainFileResolver::new();
-    resolver.add(Files);
+    resolver.add(Files(files.map(|file| (file.name().to_owned(), file)).collect()));
     resolver.add(GoogleFileResolver::new());
     let mut compiler = protox::Compiler::with_file_resolver(resolver);
-    compiler.open_file("shop.proto").unwrap();
+    compiler.open_files(texts.iter().map(|(name, _)| name)).unwrap();
     compiler.include_imports(true).file_descriptor_set().encode_to_vec()
 }
 
 /// The serializers register files as compiled descriptors, with what they import as references.
 fn assert_protobuf(url: &str) {
     let client = client(url);
-    let files = compiled();
+    let files = compiled(&[("common.proto", COMMON), ("shop.proto", SHOP)], &[]);
     let messages = |topic: &str, message: &str, value: Value| {
         let written = Serializer::protobuf(url, topic, Part::Value, &files, message).serialize(&[value]);
         let subject = format!("{topic}-value");
@@ -146,6 +151,66 @@ fn assert_protobuf(url: &str) {
 fn protobuf_messages_name_their_message_and_their_compiled_schema_is_read() {
     assert_protobuf(Registry::start().url());
     assert_protobuf(SmallRegistry::start().url());
+}
+
+const CONNECT: &str = "syntax = \"proto3\"; package shop; import \"confluent/meta.proto\"; import \"confluent/type/decimal.proto\";
+    import \"google/type/money.proto\"; import \"google/type/dayofweek.proto\";
+    message Paid { confluent.type.Decimal sum = 1 [(confluent.field_meta).doc = \"what was paid\"]; google.type.Money fee = 2; google.type.DayOfWeek on = 3; }";
+
+/// Serializers leave out of the references what Confluent's registry has built in.
+fn assert_built_in(url: &str) {
+    let built_in = FileDescriptorSet::decode(built_in_files().as_slice()).unwrap().file;
+    let files = compiled(&[("paid.proto", CONNECT)], &built_in);
+    let value = json!({"sum": {"value": "BNI=", "precision": 9, "scale": 2}, "fee": {"currencyCode": "EUR", "units": "3"}, "on": "FRIDAY"});
+    let written = Serializer::protobuf(url, "paid", Part::Value, &files, "shop.Paid").serialize(&[value]);
+    let client = client(url);
+    let latest = block_on(client.latest("paid-value", SchemaFormat::Protobuf)).unwrap();
+    assert_eq!(latest.references, []);
+    let reader = latest.parse(MessageChoice::At(&[0])).unwrap();
+    let expected = json!({
+        "sum": {"value": "04d2", "precision": 9, "scale": 2}, "fee": {"currency_code": "EUR", "units": 3}, "on": "FRIDAY",
+    });
+    assert_eq!(rows(&client, "paid-value", &reader, &written), [expected]);
+}
+
+#[test]
+fn protobuf_messages_with_imports_that_are_built_in_are_read() {
+    assert_built_in(Registry::start().url());
+    assert_built_in(SmallRegistry::start().url());
+}
+
+/// Every message and enum of them means what it means where a registry gives the files.
+#[test]
+fn files_that_are_built_in_are_those_of_their_packages() {
+    let files = FileDescriptorSet::decode(built_in_files().as_slice()).unwrap().file;
+    let mut compared = 0;
+    for file in &files {
+        let messages = file.message_type.iter().map(|message| message.name());
+        for name in messages.chain(file.enum_type.iter().map(|kind| kind.name())) {
+            let text = format!(
+                "syntax = \"proto3\"; import \"{}\"; message M {{ .{}.{name} f = 1; }}",
+                file.name(),
+                file.package()
+            );
+            let of = |references: &[ReferencedText]| {
+                let parsed = parse_with(&RegisteredText {
+                    format: SchemaFormat::Protobuf,
+                    text: &text,
+                    references,
+                    message: MessageChoice::At(&[0]),
+                });
+                let problems = |problems: Vec<SchemaProblem>| problems.into_iter().map(|problem| problem.problem).collect::<Vec<_>>();
+                parsed.map(|parsed| self_contained(&parsed)).map_err(problems)
+            };
+            let theirs = ReferencedText {
+                name: file.name().to_owned(),
+                text: STANDARD.encode(file.encode_to_vec()),
+            };
+            assert_eq!(of(&[]), of(&[theirs]), "{name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 20, "{compared}");
 }
 
 #[test]

@@ -23,8 +23,8 @@
 //!
 //! Both answer `/schemas/ids/N/versions`; the way without that question is tested against a server made by hand.
 //!
-//! Not read: an edition's file that was registered compiled (its features are not in the descriptors that are known here), and imports of
-//! `confluent/meta.proto` and `google/type/*.proto`, which Confluent's registry has built in. Both make a schema unusable.
+//! Not read: an edition's file that was registered compiled (its features are not in the descriptors that are known here). It makes a
+//! schema unusable.
 
 mod answers;
 mod cache;

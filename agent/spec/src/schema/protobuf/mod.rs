@@ -4,6 +4,7 @@
 //! Three passes: `text` compiles the text without reading any file, `read` turns descriptors into the tree, `finish` turns the tree
 //! into a type. [`parse_as_spark`] answers whatever open-source Spark decodes; `refuse` adds what this product does not take.
 
+mod built_in;
 mod choice;
 mod descriptor;
 mod editions;

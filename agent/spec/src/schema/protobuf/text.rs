@@ -1,6 +1,7 @@
 //! From texts to descriptors. No file is ever read: an import is one of the texts that were given for it, or one of the well-known
-//! files, which come with the compiler, or refused.
+//! files, which come with the compiler, or one of those that registries have built in, or refused.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use prost_types::{DescriptorProto, FileDescriptorProto};
@@ -8,7 +9,7 @@ use protox::file::{File, FileResolver, GoogleFileResolver};
 use protox::prost_reflect::{DescriptorPool, FileDescriptor};
 
 use super::editions::{self, EditionProblem, FeatureMap, Features};
-use super::{Problems, scan};
+use super::{Problems, built_in, scan};
 use crate::limits::{PROTO_BRACKETS_MAX, PROTO_FULL_NAMES_BYTES_MAX, PROTO_NAME_BYTES_MAX, REFERENCES_MAX};
 use crate::schema::{ReferencedText, SchemaPath};
 
@@ -41,12 +42,12 @@ impl Source {
         self.files.get(file.name())?.features.as_ref()?.get(full_name).copied()
     }
 
-    /// True for the text and those that were given with it.
+    /// True for the text and those that it imports, but the compiler's own.
     pub(super) fn is_users(&self, file: &FileDescriptor) -> bool {
         self.files.contains_key(file.name())
     }
 
-    /// `line:column` of a descriptor of the text, `name:line:column` of one that was given with it, empty for the compiler's own.
+    /// `line:column` of a descriptor of the text, `name:line:column` of one that it imports, empty for the compiler's own.
     pub(super) fn place(&self, file: &FileDescriptor, path: &[i32]) -> String {
         self.files
             .get(file.name())
@@ -236,8 +237,8 @@ impl Compilation<'_, '_> {
                     }
                     Import::Unknown => Some((
                         format!("the import `{import}` cannot be resolved"),
-                        "put the messages into this text: only google/protobuf/timestamp.proto and google/protobuf/wrappers.proto are there to \
-                         be imported, and in a schema registry what the schema refers to",
+                        "put the messages into this text: only google/protobuf/timestamp.proto, google/protobuf/wrappers.proto and google/type/ \
+                         are there to be imported, and in a schema registry what the schema refers to",
                     )),
                     Import::Circular => Some((
                         format!("the import `{import}` leads back to this text"),
@@ -259,7 +260,11 @@ impl Compilation<'_, '_> {
         if self.pool.get_file_by_name(name).is_some() || add_well_known(name, &mut self.pool) {
             return Import::There;
         }
-        let Some(reference) = self.references.iter().find(|reference| reference.name == name) else {
+        let given = self.references.iter().find(|reference| reference.name == name);
+        let Some(text) = given
+            .map(|given| Cow::from(&given.text))
+            .or_else(|| built_in::text(name).map(Cow::from))
+        else {
             return Import::Unknown;
         };
         // Each text is open once, so that the depth of this recursion is the number of texts at most.
@@ -267,9 +272,9 @@ impl Compilation<'_, '_> {
             return Import::Circular;
         }
         let unit = Unit {
-            name: &reference.name,
+            name,
             prefix: format!("{name}:"),
-            text: &reference.text,
+            text: &text,
         };
         match self.add(&unit) {
             Some(()) => Import::There,
