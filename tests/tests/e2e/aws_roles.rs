@@ -1,13 +1,18 @@
 //! Roles of AWS: a service credential is tried when it is written, and signs in to brokers as Amazon MSK has it. The brokers are
 //! real, the tokens are signed again by botocore, and AWS is moto, which asks for signatures, policies and external ids.
 
+use std::fs;
+
 use e2e::agent::Agent;
 use e2e::api::{Target, stream_message};
 use e2e::aws::{Aws, AwsUser};
 use e2e::config::order_schema;
 use e2e::kafka_secure::{Listener, SecureKafka};
 use e2e::limits::STREAM_SETTLES;
+use e2e::paths::repository;
+use e2e::plan::Action;
 use e2e::producer::{Acknowledged, Outgoing, RecordingProducer};
+use e2e::terraform::Workspace;
 use e2e::wait::wait_until;
 use featurestore_proto::v1;
 use featurestore_proto::v1::connection::Options;
@@ -80,13 +85,13 @@ impl Scene {
         self.agent.api().declare_stream(stream).unwrap();
     }
 
-    /// Sends records; they are in the table, once each.
-    fn send(&mut self) {
+    /// Sends records; they are in that table, once each.
+    fn send_to(&mut self, table: &str) {
         let first = i64::try_from(self.sent.len()).unwrap();
         let orders: Vec<Outgoing> = (first..first + 8).map(order).collect();
         let producer = RecordingProducer::to(self.kafka.kafka().bootstrap(), &[]);
         self.sent.extend(producer.send_all(&self.topic, &orders));
-        assert_each_exactly_once(&self.agent.table(TABLE), &self.sent);
+        assert_each_exactly_once(&self.agent.table(table), &self.sent);
     }
 
     /// The steps of an attempt, those that failed with why.
@@ -141,7 +146,7 @@ fn a_role_signs_in_to_brokers_and_one_that_is_refused_is_said() {
     assert_eq!(scene.attempt(), "address ok, tls ok, authentication ok, topics ok");
     api.create_connection(&scene.connection()).unwrap();
     scene.declare_stream();
-    scene.send();
+    scene.send_to(TABLE);
     let seen = scene.aws.signed_in().len();
     wait_until("the idle stream signs in again", STREAM_SETTLES, || {
         match scene.aws.signed_in().len() {
@@ -149,7 +154,7 @@ fn a_role_signs_in_to_brokers_and_one_that_is_refused_is_said() {
             count => Err(count),
         }
     });
-    scene.send();
+    scene.send_to(TABLE);
     let signed_in = scene.aws.signed_in();
     assert!(signed_in.iter().all(|who| who == "reader/featurestore-msk"), "{signed_in:?}");
 
@@ -166,7 +171,35 @@ fn a_role_signs_in_to_brokers_and_one_that_is_refused_is_said() {
         }
     });
     scene.aws.allow(&scene.user, &[("sts:AssumeRole", &role)]);
-    scene.send();
+    scene.send_to(TABLE);
     assert!(scene.agent.terminate().success());
     scene.assert_no_secret_is_written();
+}
+
+#[test]
+fn the_example_of_a_role_is_made_planned_empty_and_destroyed() {
+    let mut scene = Scene::new();
+    let authorities = scene.agent.folder().join("brokers.pem");
+    fs::write(&authorities, scene.kafka.authority()).unwrap();
+    let mut workspace = Workspace::new(scene.agent.endpoint());
+    workspace.copy_from(&repository().join("examples/msk-iam"));
+    for (name, value) in [
+        ("role_arn", scene.role.as_str()),
+        ("external_id", EXTERNAL_ID),
+        ("bootstrap_servers", &scene.kafka.bootstrap(Listener::SaslSsl)),
+        ("certificate_authorities", authorities.to_str().unwrap()),
+        ("topic", &scene.topic),
+    ] {
+        workspace.set_environment(&format!("TF_VAR_{name}"), value);
+    }
+    let plan = workspace.plan();
+    plan.assert_action("featurestore_stream.orders", Action::Create);
+    workspace.apply(&plan).assert_success();
+    workspace.plan().assert_empty();
+    scene.send_to("main.shop.orders_raw");
+    let signed_in = scene.aws.signed_in();
+    assert!(signed_in.iter().all(|who| who == "reader/featurestore-shop-msk"), "{signed_in:?}");
+    scene.assert_no_secret_is_written();
+    workspace.destroy().assert_success();
+    assert!(!scene.agent.table("main.shop.orders_raw").exists());
 }
