@@ -126,9 +126,6 @@ pub const PATTERN_CHARS_MAX: usize = 10_000;
 /// Deepest nesting of groups and classes in a regular expression. Reading and some matching recurse once per level.
 pub const PATTERN_DEPTH_MAX: usize = 50;
 
-/// Farthest that a look-behind of a regular expression may look, in characters: each place that is tried looks at so many begins.
-pub const PATTERN_LOOK_BEHIND_MAX: usize = 255;
-
 /// Steps that matching a regular expression may take, beside those per unit of text: a tenth of a second or so. Patterns that
 /// backtrack without end are cut off here; for Java they would block the task.
 pub const PATTERN_WORK_MAX: u64 = 5_000_000;

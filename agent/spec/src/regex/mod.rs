@@ -4,6 +4,8 @@
 //! by Rust's engine (`translate`); the rest, and texts on which Java is peculiar, by a `machine` that tries what Java tries.
 //! Invariant: an answer is Java's answer. What cannot be answered so is refused when the pattern is read.
 
+mod grapheme;
+mod length;
 mod machine;
 mod parse;
 mod program;

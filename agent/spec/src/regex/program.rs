@@ -13,6 +13,7 @@ pub(super) enum Step {
     Set(Arc<CharSet>),
     Assertion(Assertion),
     LineEnding,
+    Grapheme,
     BackReference {
         group: usize,
         fold: Fold,
@@ -144,6 +145,7 @@ impl Compiler {
             })),
             Node::Assertion(assertion) => self.steps.push(Step::Assertion(*assertion)),
             Node::LineEnding => self.steps.push(Step::LineEnding),
+            Node::Grapheme => self.steps.push(Step::Grapheme),
             Node::BackReference { group, fold } => self.steps.push(Step::BackReference {
                 group: *group,
                 fold: *fold,

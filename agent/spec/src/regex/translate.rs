@@ -117,6 +117,13 @@ impl Writer {
             // Repeated, Java settles each one by itself.
             Node::LineEnding if repeated => return None,
             Node::LineEnding => self.text.push_str("(?:\\x{D}\\x{A}|[\\x{A}-\\x{D}\\x{85}\\x{2028}\\x{2029}])"),
+            // Where no marks and no pairs of line terminators can be, it is any character.
+            Node::Grapheme => {
+                self.count(1)?;
+                self.needs.ascii = true;
+                self.needs.no_terminator = true;
+                self.text.push_str("[\\x{0}-\\x{7F}]");
+            }
             Node::Sequence(parts) => parts.iter().try_for_each(|part| self.node(part, repeated))?,
             Node::Alternatives(parts) => {
                 self.text.push_str("(?:");

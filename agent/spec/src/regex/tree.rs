@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::length::Length;
 use super::set::CharSet;
 
 /// A pattern that was read.
@@ -31,6 +32,8 @@ pub(super) enum Node {
     Assertion(Assertion),
     /// `\R`.
     LineEnding,
+    /// `\X`.
+    Grapheme,
     /// `\1`, `\k<name>`.
     BackReference { group: usize, fold: Fold },
     /// One after the other.
@@ -63,7 +66,7 @@ pub(super) enum One {
 /// A condition on a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Assertion {
-    /// `^` and `\A`.
+    /// `^`, `\A`, and `\G`: there is no match before.
     Begin,
     /// `\z`.
     End,
@@ -78,8 +81,7 @@ pub(super) enum Assertion {
 /// How far to look behind, in units or in code points.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Behind {
-    pub(super) min: usize,
-    pub(super) max: usize,
+    pub(super) length: Length,
     pub(super) by_code_points: bool,
 }
 
@@ -147,41 +149,12 @@ impl Node {
         match self {
             Self::Set(_) | Self::Run(_) | Self::Assertion(_) | Self::LineEnding | Self::BackReference { .. } | Self::Look { .. } => true,
             Self::Sequence(parts) => parts.iter().all(Self::matches_in_one_way),
-            Self::Alternatives(_) => false,
+            Self::Alternatives(_) | Self::Grapheme => false,
             Self::Group { body, .. } | Self::Atomic(body) => body.matches_in_one_way(),
             Self::Repeat { body, times, greed } => match body.way(*times, *greed) {
                 Way::Rounds | Way::GroupRounds => times.max == Some(times.min) && body.matches_in_one_way(),
                 Way::Optional | Way::Loop => false,
             },
-        }
-    }
-
-    /// Least and greatest length of what it matches, as Java counts it; none if there is no greatest that it finds obvious.
-    pub(super) fn length(&self) -> Option<(usize, usize)> {
-        match self {
-            Self::Set(_) => Some((1, 1)),
-            Self::Run(characters) => Some((characters.len(), characters.len())),
-            Self::Assertion(_) | Self::Look { .. } => Some((0, 0)),
-            Self::LineEnding => Some((1, 2)),
-            Self::BackReference { .. } => None,
-            Self::Sequence(parts) => parts.iter().try_fold((0_usize, 0_usize), |(min, max), part| {
-                let (least, greatest) = part.length()?;
-                Some((min.checked_add(least)?, max.checked_add(greatest)?))
-            }),
-            Self::Alternatives(parts) => {
-                let lengths = parts.iter().map(Self::length).collect::<Option<Vec<_>>>()?;
-                let least = lengths.iter().map(|(min, _)| *min).min()?;
-                Some((least, lengths.iter().map(|(_, max)| *max).max()?))
-            }
-            Self::Group { body, .. } | Self::Atomic(body) => body.length(),
-            Self::Repeat { body, times, greed } => {
-                if matches!(body.way(*times, *greed), Way::Loop) {
-                    return None;
-                }
-                let (least, greatest) = body.length()?;
-                let max = usize::try_from(times.max?).ok()?;
-                Some((least.checked_mul(usize::try_from(times.min).ok()?)?, greatest.checked_mul(max)?))
-            }
         }
     }
 }

@@ -1,13 +1,16 @@
 // Writes agent/spec/src/regex/unicode.txt: what Java 17's `Character` says of every code point, as far as its regular
 // expressions ask. The form of the lines is described in agent/spec/src/regex/unicode.rs.
 //
-//   java --add-opens java.base/java.lang=ALL-UNNAMED UnicodeTables.java > ../../src/regex/unicode.txt
+//   java --add-opens java.base/java.lang=ALL-UNNAMED --add-opens java.base/java.util.regex=ALL-UNNAMED \
+//       UnicodeTables.java > ../../src/regex/unicode.txt
 //
-// The opened package is needed for the names by which scripts and blocks are known: Java keeps them to itself.
+// The opened packages are needed for what Java keeps to itself: the names by which scripts and blocks are known, and what a
+// character is in a grapheme cluster.
 
 import java.lang.Character.UnicodeBlock;
 import java.lang.Character.UnicodeScript;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -46,6 +49,23 @@ public class UnicodeTables {
         }
         for (Map.Entry<Object, TreeSet<String>> block : names(UnicodeBlock.class, "map").entrySet()) {
             set("block", String.join("|", block.getValue()), cp -> UnicodeBlock.of(cp) == block.getKey());
+        }
+        Method kind = Class.forName("java.util.regex.Grapheme").getDeclaredMethod("getType", int.class);
+        kind.setAccessible(true);
+        // In the order in which Java numbers them, from 0.
+        String[] kinds = {
+            null, "CR", "LF", "Control", "Extend", "ZWJ", "Regional_Indicator", "Prepend", "SpacingMark", "L", "V", "T", "LV", "LVT",
+            "Extended_Pictographic"
+        };
+        int[] kindOf = new int[LAST + 1];
+        for (int cp = 0; cp <= LAST; cp++) kindOf[cp] = (int) kind.invoke(null, cp);
+        for (int index = 1; index < kinds.length; index++) {
+            int wanted = index;
+            set("grapheme", kinds[index], cp -> kindOf[cp] == wanted);
+        }
+        for (int ascii = 0; ascii < 0x80; ascii++) {
+            int wanted = ascii;
+            set("name", Character.getName(ascii), cp -> cp == wanted);
         }
         runs("upper", Character::toUpperCase);
         runs("lower", Character::toLowerCase);

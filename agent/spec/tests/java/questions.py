@@ -7,6 +7,7 @@ A line is ["pattern", "subject", ...]. The committed answers are those of the de
 import json
 import random
 import sys
+import unicodedata
 
 BASE = ["", "a", "b", "ab", "aa", "aab", "abc", "ABC", "xaby", "a b", "a.b", "a\nb", "a\r\nb", "\r\n", "\n", "a\n", "a\r", "a\u0085",
         "a\u2028", "foo bar", "foo_bar1", "12", "\u00e9", "e\u0301", "\u0301a", "\U0001F600", "a\U0001F600b", "\U00010400\U00010428", "\U00010400",
@@ -606,6 +607,176 @@ orders[.-]v\d+
 (?=(a|))??\1b
 """
 
+# Constructs whose meaning is of Java's making, and what is beside them.
+PECULIAR = r"""
+\X\X
+\X{2}
+\X+
+\X*b
+\X+b
+\X+?b
+\X++b
+\X?b
+a\Xb
+(\X)\1
+(\X)*b
+(?:\Xb|a)+
+(?>\X)b
+(?=\X)a
+(?<=\X)b
+(?<!\X)b
+(?<=a\X)b
+(?<=a|\X)b
+(?i)\X
+(?x)\X \X
+[\X]
+[a\X]
+\x
+\G
+a\G
+b\Ga
+\G*a
+(?<=\G)a
+(?<!\G)b
+(\G|b)a
+\Ga|\Gb
+(?:\Ga)+
+(?m)\Ga
+[\G]
+\N{LATIN SMALL LETTER A}+
+\N{latin small letter a}
+\N{ Latin Small Letter A }b
+(?i)\N{LATIN CAPITAL LETTER B}
+(?x)\N {LATIN SMALL LETTER A}
+(?x)\N{ LATIN SMALL LETTER A}
+(?x)\N{LATIN #SMALL}
+[\N{LATIN SMALL LETTER A}b]+
+[\N{LATIN SMALL LETTER A}-\N{LATIN SMALL LETTER C}]+
+[^\N{FULL STOP}]+
+\N{FULL STOP}
+\N{LOW LINE}
+\N{HYPHEN-MINUS}
+\N{NULL}
+\N{LINE FEED (LF)}
+\N{LINE FEED}
+\N{DELETE}
+\N{BEL}
+\N{NOPE}
+\N{}
+\N{ }
+\N{LATIN SMALL LETTER A
+\N{
+\N
+\Na
+a{2}{3}
+a{2}{3}b
+a{2}{3}+b
+a{2}{3}?b
+a{2}{0}
+a+{2}b
+a*?{2}b
+a++{2}b
+(a){2}{3}
+(a)*{2}\1
+(?:a|b)*{2}
+[ab]{1}{2}
+{2}a
+{2}{3}
+({2})a
+(?:{2}|a)b
+a|{2}b
+^{2}a
+(?=a){2}{3}a
+{2}?
+{2}+
+{2}*
+{2}**
+a{2}{x}
+a{2}{3
+a{2}{3,1}
+(?x)a {2} {3}
+(?i){2}a
+(?<=a{2}{3})b
+(?<=.*)b
+(?<=a*)b
+(?<=a+)b
+(?<=a{2,})b
+(?<=a{0,})b
+(?<=a*?)b
+(?<=a+?)b
+(?<=a{2,}?)b
+(?<=a*+)b
+(?<=a{2,}+)b
+(?<=xa*)b
+(?<=xa*?)b
+(?<=xa{2,})b
+(?<=a*x)b
+(?<=x.*)b
+(?<=.*x.*)b
+(?<=.*.*)b
+(?<!.*.*)b
+(?<=.*?.*)b
+(?<=.*.*?)b
+(?<=.*+.*)b
+(?<=.*.*.*)b
+(?<!a*)b
+(?<!x.*)b
+(?<!.*a)b
+(?<=a*|b)b
+(?<=(?:a*|b)x)b
+(?<=(?:a*|b)x*)b
+(?<=(?:a|b)x*)b
+(?<=(?:a|b)x*?)b
+(?<=a(?:a|b)x*?)b
+(?<=(?:a)*)b
+(?<=(?:ab)*)b
+(?<=(?:aab)*)b
+(?<=(?:aab)*?)b
+(?<=(?:aab)*+)b
+(?<=(?:aabb)*)b
+(?<=(aab)*)b
+(?<=(a|b)*)b
+(?<=(a|b)?)b
+(?<=(a|b){0,1})b
+(?<=(a|b){1})b
+(?<=(a*)?)b
+(?<=(?:a*)?x)b
+(?<=(?>a*))b
+(?<=(?>a*)?)b
+(?<=(?>a|b)x*?)b
+(?<=(?>a|aa)x*)b
+(?<=(?:a|b)?+x*?)b
+(?<=x(?>a|b)*?)b
+(?<=(?:a*)+)b
+(?<=(?=a*)a)b
+(?<=(?:)*)b
+(?<=\b*)b
+(?<=\R*)b
+(?<=\R+)b
+(?<=\R*?)b
+(?<=\d*)b
+(?<=[ab]*)b
+(?<=[^x]*)b
+(?<=\x{1F600}*)b
+(?<=.*)\x{1F600}
+(?<=a.*)\x{1F600}
+(?<=a*).b
+(?<=(?<=a*)b)a
+(?<=.*\.)v1
+(?<!.*\.)v1
+(?<=\1*)b
+(?<=a{1000000})b
+(?<=a{0,1000000})b
+(?<=a{2147483647})b
+(?<=a{2147483647}b)b
+(?<=(?:a{2147483647}){2})b
+"""
+
+# One or two characters of each kind that Java tells apart in a grapheme cluster.
+CLUSTERED = ["a", "\r", "\n", "\u0007", "\u200b", "\u0301", "\u20dd", "\u200d", "\U0001F1E6", "\U0001F1FF", "\u0600", "\u0d4e", "\u0903",
+             "\u102b", "\u1100", "\u1161", "\u11a8", "\uac00", "\uac01", "\u00a9", "\U0001F600", "\U0001F3FB", "\u200c", "\U000E0020", "\u0378",
+             "\u0e33", "\u0020", "\U0001F468"]
+
 NAMED = (["Alphabetic", "Assigned", "Control", "Hex_Digit", "Ideographic", "Join_Control", "Letter", "Lowercase",
           "Noncharacter_Code_Point", "Titlecase", "Punctuation", "Uppercase", "White_Space", "Word"],
          ["Alpha", "Lower", "Upper", "Space", "Punct", "XDigit", "Alnum", "Cntrl", "Digit", "Blank", "Graph", "Print", "ASCII"],
@@ -660,23 +831,27 @@ QUANTIFIERS = ["*", "+", "?", "{2}", "{1,2}", "{0,2}", "{2,}", "*?", "+?", "??",
 ALPHABET = ["a", "b", "c", "a", "b", " ", "\n", "\r", "\r\n", "1", "_", "\u00e9", "\u0301", "\U0001F600", "\U00010400", "\u0085", "A"]
 
 
-def random_pattern(rng, depth=0):
+PECULIAR_ATOMS = ["\\X", "\\X", "\\G", "\\N{LATIN SMALL LETTER A}", "[\\N{LATIN SMALL LETTER A}-c]", "a{2}{2}", "b*{1,2}", "(?<=a*)", "(?<=b+?)",
+                  "(?<!a*b)", "(?<=a.*)", "(?<!.*.*)", "(?<=(?:a*|b)a)", "(?<=\\R*b)", "(?<=[ab]{2,})"]
+
+
+def random_pattern(rng, depth=0, atoms=ATOMS):
     def piece():
         choice = rng.random()
         if choice < 0.5 or depth > 3:
-            text = rng.choice(ATOMS)
+            text = rng.choice(atoms)
         elif choice < 0.62:
-            text = "(" + random_pattern(rng, depth + 1) + ")"
+            text = "(" + random_pattern(rng, depth + 1, atoms) + ")"
         elif choice < 0.76:
-            text = "(?:" + random_pattern(rng, depth + 1) + ")"
+            text = "(?:" + random_pattern(rng, depth + 1, atoms) + ")"
         elif choice < 0.8:
-            text = "(?=" + random_pattern(rng, depth + 1) + ")"
+            text = "(?=" + random_pattern(rng, depth + 1, atoms) + ")"
         elif choice < 0.84:
-            text = "(?!" + random_pattern(rng, depth + 1) + ")"
+            text = "(?!" + random_pattern(rng, depth + 1, atoms) + ")"
         elif choice < 0.88:
-            text = rng.choice(["(?<=", "(?<!"]) + random_pattern(rng, depth + 2) + ")"
+            text = rng.choice(["(?<=", "(?<!"]) + random_pattern(rng, depth + 2, atoms) + ")"
         elif choice < 0.92:
-            text = "(?>" + random_pattern(rng, depth + 1) + ")"
+            text = "(?>" + random_pattern(rng, depth + 1, atoms) + ")"
         else:
             text = rng.choice(["\\1", "\\2", "\\1", "\\3"])
         if rng.random() < 0.4 and text != "(?i)":
@@ -695,11 +870,28 @@ def at_random(rng, count):
         yield [prefix + random_pattern(rng), *subjects]
 
 
+def peculiar(rng):
+    for pattern in PECULIAR.split("\n")[1:-1]:
+        yield [pattern, *BASE, "aabb", "xb", "xaab", "aaxb", "aabaabb"]
+    for first in CLUSTERED:
+        yield ["\\X", *[first + second for second in CLUSTERED]]
+        yield ["\\X(.*)", *["".join([first, *rng.choices(CLUSTERED, k=rng.randint(1, 5))]) for _ in range(20)]]
+    for pattern in ("\\X", "\\X\\X", "\\X+b", "\\X{2,}", "a\\X", "(\\X)\\1"):
+        yield [pattern, *["".join(rng.choices(CLUSTERED + ["b", "\u200d", "\U0001F1E6"], k=rng.randint(1, 6))) for _ in range(40)]]
+    for code in range(0x80):
+        name = unicodedata.name(chr(code), "")
+        if name:
+            yield [f"\\N{{{name}}}", chr(code), chr(code + 1)]
+    for _ in range(500):
+        subjects = ["".join(rng.choice(ALPHABET) for _ in range(rng.randint(0, 9))) for _ in range(8)]
+        yield [rng.choice(["", "", "", "(?i)", "(?m)", "(?s)"]) + random_pattern(rng, 0, ATOMS + PECULIAR_ATOMS), *subjects]
+
+
 def main():
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else 17
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 1500
     rng = random.Random(seed)
-    questions = [*by_hand(rng), *at_random(rng, count)] if seed == 17 else at_random(rng, count)
+    questions = [*by_hand(rng), *at_random(rng, count), *peculiar(random.Random(18))] if seed == 17 else [*at_random(rng, count), *peculiar(rng)]
     for question in questions:
         print(json.dumps(question, separators=(",", ":")))
 

@@ -245,6 +245,47 @@ orders\
 orders(?#x)
 """
 
+# What means something of Java's own making.
+PECULIAR = r"""
+\Gorders.*
+\G\w+
+(\G|x)orders
+orders\G
+\X+
+\X{6}
+orders\X+
+\X\.\X
+(\X)\1.*
+orders\X?
+\X*?v1
+\N{LATIN SMALL LETTER O}rders.*
+orders\N{FULL STOP}v1
+orders\N{HYPHEN-MINUS}v\d
+\N{LOW LINE}.*
+[\N{LATIN SMALL LETTER A}-\N{LATIN SMALL LETTER Z}]+
+[^\N{LOW LINE}].*
+\N{DIGIT ONE}*
+(?i)\N{latin capital letter o}rders
+orders{1}{2}
+orders.*{2}
+.{2}{3}
+[a-z]+{1}.*
+tenant.?{2}.*
+{1}orders
+(?<=.*)orders
+.*(?<=orders.*)
+.*(?<=v\d+)
+.*(?<!\.dlq+)
+.*(?<!dlq.*)
+.*(?<=-[a-z]*?)
+.*(?<=(?:eu|us)-[a-z]*)
+.*(?<=\.[a-z]{2,})
+.*(?<!_+)
+(?!.*(?<=__.*)).*
+.*(?<=orders.*v.*)
+.*(?<!orders.*v.*)
+"""
+
 STEMS = ["orders", "payments", "events", "tenant", "prod", "eu", "us", "order", "v", "card-transactions", "a", "o"]
 GLUE = ["\\.", ".", "-", "_", "[.-]", "[._-]", "[^.]", "", "\\.?", "-+", "(?:\\.|-)"]
 ENDS = [".*", ".+", "\\d+", "\\d{1,3}", "[0-9]{2}", "v\\d", "(v1|v2)", "\\w+", "[\\w-]*", "[^_]+", "(?!dlq).*", "(?<!dlq)", "[a-z]{2,}", "",
@@ -290,6 +331,9 @@ def main():
     for pattern in dict.fromkeys(patterns):
         chosen = rng.sample(NAMES, 18)
         print(json.dumps([pattern, *dict.fromkeys([*chosen, *names_like(rng, pattern)])], separators=(",", ":")))
+    rng = random.Random(32)
+    for pattern in PECULIAR.split("\n")[1:-1]:
+        print(json.dumps([pattern, *dict.fromkeys([*NAMES, *names_like(rng, pattern)])], separators=(",", ":")))
 
 
 main()

@@ -114,7 +114,6 @@ fn the_bounds_of_the_guide_are_those_of_the_code() {
             limits::PATTERN_DEPTH_MAX
         ),
         format!("repetitions of more than {} characters", thousands(limits::PATTERN_COUNTED_MAX)),
-        format!("looks back at most {} characters", limits::PATTERN_LOOK_BEHIND_MAX),
         format!(
             "at most {} KiB and {} names and operators",
             limits::FILTER_TEXT_BYTES_MAX / 1024,

@@ -4,14 +4,16 @@
 //! Invariant: what is put down on the stack is undone exactly when a try fails. A match inside a match that succeeds leaves its traces
 //! in groups behind for good, because Java's do.
 
+mod behind;
 mod repeat;
 
 use std::collections::HashSet;
 
 use super::TooMuchWork;
+use super::grapheme::cluster_end;
 use super::program::{Loop, Program, Step};
 use super::text::{Bases, Text, holds};
-use super::tree::{Behind, Fold};
+use super::tree::Fold;
 use super::unicode::tables;
 use crate::limits::PATTERN_STACK_MAX;
 
@@ -186,6 +188,7 @@ impl<'a> Machine<'a> {
                 if holds { Outcome::Go(next, at) } else { Outcome::Fail }
             }
             Step::LineEnding => self.line_ending(next, at),
+            Step::Grapheme => self.grapheme(next, at)?,
             Step::BackReference { group, fold } => self.back_reference(*group, *fold, next, at),
             Step::Split { first, second } => {
                 self.stack.push(Frame::Try { step: *second, at });
@@ -310,6 +313,14 @@ impl<'a> Machine<'a> {
         }
     }
 
+    fn grapheme(&mut self, next: usize, at: usize) -> Result<Outcome, TooMuchWork> {
+        let Some(end) = cluster_end(self.text, at) else {
+            return Ok(Outcome::Fail);
+        };
+        self.spend((end - at) as u64)?;
+        Ok(Outcome::Go(next, end))
+    }
+
     fn back_reference(&mut self, group: usize, fold: Fold, next: usize, at: usize) -> Outcome {
         let Some((begin, end)) = self.span(group) else {
             return Outcome::Fail;
@@ -344,37 +355,6 @@ impl<'a> Machine<'a> {
             right += other_width;
         }
         true
-    }
-
-    /// Tries each begin from the nearest to the farthest, unit by unit or code point by code point.
-    fn looks_behind(&mut self, step: usize, behind: Behind, at: usize) -> Result<bool, TooMuchWork> {
-        let far = |count: usize| {
-            if behind.by_code_points {
-                self.text.units_before(at, count)
-            } else {
-                count
-            }
-        };
-        let (nearest, farthest) = (far(behind.min), far(behind.max));
-        let first = at.saturating_sub(farthest);
-        let Some(mut begin) = at.checked_sub(nearest) else {
-            return Ok(false);
-        };
-        loop {
-            if begin < first {
-                return Ok(false);
-            }
-            if self.run(step, begin, Some(at))?.is_some() {
-                return Ok(true);
-            }
-            let back = if behind.by_code_points && begin > first {
-                self.text.width_before(begin)
-            } else {
-                1
-            };
-            let Some(before) = begin.checked_sub(back) else { return Ok(false) };
-            begin = before;
-        }
     }
 
     fn slot(&self, slot: usize) -> usize {

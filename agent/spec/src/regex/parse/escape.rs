@@ -5,6 +5,7 @@ use super::super::property::{Reading, named, unicode_digit, unicode_space, unico
 use super::super::reader::{END, plain};
 use super::super::set::CharSet;
 use super::super::tree::{Assertion, Fold, Node};
+use super::super::unicode::tables;
 use super::{Parser, is};
 
 /// What an escape means.
@@ -58,6 +59,7 @@ impl Parser {
             '0' => self.octal(start)?,
             'x' => self.hexadecimal(start)?,
             'u' => self.utf16(start)?,
+            'N' => self.named_character(start)?,
             'c' => match self.reader.read() {
                 END => return Err(self.reader.problem_at(start, "a `\\c` at the end", "write a letter after it")),
                 code => plain(code) ^ 64,
@@ -93,7 +95,7 @@ impl Parser {
         let unicode = self.flags.unicode_class;
         let unix = self.reader.unix_lines;
         Ok(Some(match character {
-            'A' => Node::Assertion(Assertion::Begin),
+            'A' | 'G' => Node::Assertion(Assertion::Begin),
             'z' => Node::Assertion(Assertion::End),
             'Z' => Node::Assertion(Assertion::LineEnd { unix, every_line: false }),
             'B' => Node::Assertion(Assertion::WordBoundary { negative: true, unicode }),
@@ -104,15 +106,9 @@ impl Parser {
             }
             'b' => Node::Assertion(Assertion::WordBoundary { negative: false, unicode }),
             'R' => Node::LineEnding,
+            'X' => Node::Grapheme,
             'k' => self.named_reference(start)?,
             '1'..='9' => self.numbered_reference(character),
-            'G' => return Err(self.reader.problem_at(start, "`\\G`", "use `^`: there is only one match")),
-            'X' => {
-                return Err(self
-                    .reader
-                    .problem_at(start, "`\\X`", "use `.`; grapheme clusters are not supported"));
-            }
-            'N' => return Err(self.reader.problem_at(start, "`\\N{…}`", "write the character itself, or `\\x{…}`")),
             _ => return Ok(None),
         }))
     }
@@ -237,6 +233,32 @@ impl Parser {
             value = value * 16 + digit;
         }
         Ok(value)
+    }
+
+    /// `\N{name}`, from behind the letter on. Of all the names that Java knows these are those of ASCII's characters, of which the
+    /// names of topics are made; the others would be a megabyte of names for something that is written as itself.
+    fn named_character(&mut self, start: usize) -> Result<u32, PatternProblem> {
+        let remedy = "write the character itself, `\\x{h…h}`, or a name as in `\\N{LATIN SMALL LETTER A}`";
+        if !is(self.reader.read(), '{') {
+            return Err(self.reader.problem_at(start, "a `\\N` without a name", remedy));
+        }
+        let mut name = String::new();
+        loop {
+            let at = self.reader.cursor;
+            match self.reader.read() {
+                END => return Err(self.reader.problem_at(start, "a `\\N{` that is not closed", "close it with `}`")),
+                code if is(code, '}') => break,
+                // White space belongs to a name, comments or not.
+                _ => name.extend((at..self.reader.cursor).filter_map(|index| char::from_u32(plain(self.reader.at(index))))),
+            }
+        }
+        let named = tables().set("name", &name.trim().to_uppercase());
+        match named.and_then(|set| set.ranges().first()) {
+            Some((code, _)) => Ok(*code),
+            None => Err(self
+                .reader
+                .problem_at(start, "a name of no character, or of one that is not ASCII", remedy)),
+        }
     }
 
     /// `\p{name}`, `\pL` and their complements, from behind the letter on.

@@ -1,9 +1,9 @@
 //! Groups: capturing, named, plain, atomic, look-around, and inline flags.
 
 use super::super::PatternProblem;
+use super::super::length::length;
 use super::super::tree::{Behind, Node};
 use super::{Parser, is};
-use crate::limits::PATTERN_LOOK_BEHIND_MAX;
 
 impl Parser {
     /// Reads from `(` on, quantifier included. None if it only set flags.
@@ -93,16 +93,17 @@ impl Parser {
         // Java asks this of all the rest of the pattern, not only of the group.
         let by_code_points = self.reader.has_supplementary_from(start);
         let body = self.alternatives()?;
-        let Some((min, max)) = body.length().filter(|(_, max)| *max <= PATTERN_LOOK_BEHIND_MAX) else {
-            let remedy = format!(
-                "give each repetition in it a greatest number, at most {PATTERN_LOOK_BEHIND_MAX} characters in all, \
-                 write out repeated alternatives and leave out back-references"
-            );
+        let Some(length) = length(&body) else {
+            let remedy = "give each repetition in it a greatest number, write out repeated alternatives and leave out back-references";
             return Err(self
                 .reader
-                .problem_at(start, "a look-behind without an obvious greatest length", &remedy));
+                .problem_at(start, "a look-behind without an obvious greatest length", remedy));
         };
-        let behind = Some(Behind { min, max, by_code_points });
+        if by_code_points && length.max < 0 {
+            let remedy = "give all repetitions in it but one a greatest number: Java cannot count this far";
+            return Err(self.reader.problem_at(start, "a look-behind that is too long to count", remedy));
+        }
+        let behind = Some(Behind { length, by_code_points });
         Ok(Node::Look {
             behind,
             negative: is(code, '!'),

@@ -148,11 +148,8 @@ impl Parser {
                 return Err(self
                     .reader
                     .problem_at(index, "a quantifier of nothing", "write `\\` before the character itself"));
-            } else if is(code, '{') {
-                let index = self.reader.cursor;
-                let remedy = "write `\\{` for the character itself, or put what is repeated in `(?:…)`";
-                return Err(self.reader.problem_at(index, "a repetition of nothing or of a repetition", remedy));
             } else {
+                // To Java a `{` where nothing is to be repeated, as behind another repetition, repeats an empty text.
                 self.atom()?
             };
             // A group reads its own quantifier: flags that end with it are no longer in force there.
