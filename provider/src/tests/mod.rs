@@ -14,6 +14,7 @@ mod faults;
 mod grants;
 mod lifecycle;
 mod lives;
+mod pages;
 mod plan_checks;
 mod plan_words;
 mod provider_block;

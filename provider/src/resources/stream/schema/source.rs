@@ -106,11 +106,14 @@ pub(super) fn connection_config() -> Attribute {
     let mtls = AttributeType::single([
         (
             "keystore_location",
-            required_text("JKS key store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES),
+            required_text("Key store (JKS or PKCS#12) at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES),
         ),
         (
             "truststore_location",
-            required_text("JKS trust store at `/Volumes/<catalog>/<schema>/<volume>/…`.", REPLACES),
+            required_text(
+                "Trust store (JKS or PKCS#12) at `/Volumes/<catalog>/<schema>/<volume>/…`.",
+                REPLACES,
+            ),
         ),
         (
             "keystore_password_ref",
