@@ -67,17 +67,13 @@ pub(super) fn cluster_end(text: Text<'_>, begin: usize) -> Option<usize> {
     let (mut last, mut end) = (kind(first), begin + width);
     // A flag is two of them; further ones are another's.
     let mut indicators = usize::from(last == Kind::RegionalIndicator);
-    let mut pictographic = last == Kind::Pictographic;
+    let pictographic = last == Kind::Pictographic;
     while let Some((code, width)) = text.code_at(end) {
         let next = kind(code);
         let joined = pictographic && last == Kind::Joiner && next == Kind::Pictographic;
         let flag = indicators % 2 == 1 && last == Kind::RegionalIndicator && next == Kind::RegionalIndicator;
-        if !joined && !flag {
-            if is_boundary(last, next) {
-                break;
-            }
-            pictographic = next == Kind::Pictographic;
-            indicators = 0;
+        if !joined && !flag && is_boundary(last, next) {
+            break;
         }
         indicators += usize::from(next == Kind::RegionalIndicator);
         last = next;

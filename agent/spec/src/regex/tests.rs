@@ -133,6 +133,7 @@ fn a_refusal_says_what_where_and_what_to_do() {
         ("é\\p{Greek}", "a character property that Java does not know", 1, "\\p{Greek}"),
         ("(?P<x>a)", "`(?P…)`", 0, "(?P<x>a)"),
         ("a\\", "a `\\` at the end", 1, "\\"),
+        ("(?<!.*.*)😀", "a look-behind that is too long to count", 4, ".*.*)😀"),
         ("a\\N{NOPE}", "a name of no character, or of one that is not ASCII", 1, "\\N{NOPE}"),
     ];
     for (text, construct, place, found) in cases {

@@ -876,6 +876,12 @@ def peculiar(rng):
     for first in CLUSTERED:
         yield ["\\X", *[first + second for second in CLUSTERED]]
         yield ["\\X(.*)", *["".join([first, *rng.choices(CLUSTERED, k=rng.randint(1, 5))]) for _ in range(20)]]
+    # What is before the last two counts where pictures are joined, and for every second letter of a flag.
+    pictures, flags = ["\U0001F468", "\u00a9", "\u0301", "a"], ["\U0001F1E6", "\U0001F1FF"]
+    joined = [first + mark + "\u200d" + second for first in pictures for mark in ("", "\u0301") for second in pictures]
+    yield ["\\X", *joined, *[first + "\u200d" + "\U0001F468\u200d\u00a9" for first in pictures]]
+    for pattern in ("\\X", "\\X\\X", "\\X{3}", "\\X+b"):
+        yield [pattern, *[before + flags[0] * count + after for before in ("", "a", "\u0600") for count in range(1, 7) for after in ("", "b")]]
     for pattern in ("\\X", "\\X\\X", "\\X+b", "\\X{2,}", "a\\X", "(\\X)\\1"):
         yield [pattern, *["".join(rng.choices(CLUSTERED + ["b", "\u200d", "\U0001F1E6"], k=rng.randint(1, 6))) for _ in range(40)]]
     for code in range(0x80):
