@@ -81,9 +81,12 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes away all plans but the first so many, at least one.
-    pub fn keep(&mut self, count: u16) {
-        self.plans.truncate(usize::from(count.max(1)));
+    /// Takes away all plans but the first one and those that stay, whose indexes become smaller by as many as were taken away before
+    /// them.
+    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+        let mut indexes = 0_u16..=u16::MAX;
+        self.plans
+            .retain(|_| indexes.next().is_some_and(|index| index == 0 || stays(index)));
     }
 
     /// Reads JSON and Protobuf without the fast way: for the tests, which hold each way to Spark's answers by itself.

@@ -74,7 +74,7 @@ pub enum Split<'p> {
     },
     /// No frame.
     Unframed(Unframed),
-    /// It names a schema that no other one did, and there is no room for it before [`Framing::clear`].
+    /// It names a schema that no other one did, and there is no room for it before [`Framing::retain`].
     Full,
 }
 
@@ -110,10 +110,11 @@ impl Framing {
         &self.keys
     }
 
-    /// Forgets what was named: numbers begin anew.
-    pub fn clear(&mut self) {
-        self.keys.clear();
-        self.by_key.clear();
+    /// Forgets what was named but for the numbers that stay; these become smaller by as many as were forgotten before them.
+    pub fn retain(&mut self, stays: impl Fn(u16) -> bool) {
+        let mut numbers = 0_u16..;
+        self.keys.retain(|_| numbers.next().is_some_and(&stays));
+        self.by_key = self.keys.iter().cloned().zip(0..).collect();
         self.by_bytes.clear();
         self.last.clear();
     }
@@ -337,8 +338,10 @@ mod tests {
             [0, 0, 1, 0, 0, 1]
         );
         assert_eq!(framing.keys(), [key(5, &[0]), key(5, &[1])]);
-        framing.clear();
+        framing.retain(|number| number == 1);
+        assert_eq!(framing.keys(), [key(5, &[1])]);
         assert_eq!(framing.split(&[0, 0, 0, 0, 5, 2, 2]), Split::Framed { key: 0, body: &[] });
+        assert_eq!(framing.split(&[0, 0, 0, 0, 5, 0]), Split::Framed { key: 1, body: &[] });
     }
 
     #[test]

@@ -321,7 +321,15 @@ fn plans_are_put_in_while_a_decoder_is_in_use_and_one_may_refuse_every_message()
         decoder.put(3, Plan::json(&struct_of_int()).unwrap()),
         Err(CompileError::NoSuchPlace { index: 3, count: 2 })
     );
-    decoder.keep(1);
+    decoder.put(2, Plan::json(&struct_of_int()).unwrap()).unwrap();
+    decoder.retain(|index| index == 2);
+    let found = nulls(&mut decoder, &[0, 1, 1]);
+    assert_eq!(
+        found,
+        (vec![true, true, false], vec![(MisfitReason::NotFramed, 1)]),
+        "the third is the second now"
+    );
+    decoder.retain(|_| false);
     assert!(matches!(
         decoder.decode(&payloads, &[0, 1, 0]),
         Err(DecodeError::NoSuchPlan { row: 1, .. })

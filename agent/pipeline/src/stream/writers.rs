@@ -3,6 +3,7 @@
 //! What a message names is learned once, from the registry, and kept while the stream reads. Invariant: a message is decoded by the
 //! schema that it names, or it is null and counted, or it waits.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,6 +39,21 @@ enum Known {
     Later,
 }
 
+impl Known {
+    /// Whether messages have to wait.
+    fn waits(&self) -> bool {
+        matches!(self, Self::Nothing | Self::Later)
+    }
+
+    /// The place of the plan that was made for it alone.
+    fn learned_plan(&mut self) -> Option<&mut u16> {
+        match self {
+            Self::Plan(plan) if *plan >= first_plan() => Some(plan),
+            _ => None,
+        }
+    }
+}
+
 /// What was learned of a schema.
 #[derive(Clone, Debug)]
 pub(crate) enum Learned {
@@ -49,6 +65,13 @@ pub(crate) enum Learned {
     Later(String),
 }
 
+/// One of the writers.
+struct Writer {
+    known: Known,
+    /// The last batch with a message of it.
+    used: u64,
+}
+
 /// The writers of one side.
 pub(crate) struct Writers {
     framing: Framing,
@@ -56,9 +79,11 @@ pub(crate) struct Writers {
     /// The id of the reader's own schema, which nobody has to tell.
     own_id: u32,
     /// By the numbers of `framing`.
-    known: Vec<Known>,
+    writers: Vec<Writer>,
     /// Plans in the decoder.
     plans: u16,
+    /// Counts batches, for telling which writer was used last.
+    batch: u64,
     /// The batch that was looked at last names more than `framing` numbers.
     is_full: bool,
 }
@@ -79,8 +104,9 @@ impl Writers {
             framing: Framing::new(reader.format),
             reader,
             own_id,
-            known: Vec::new(),
+            writers: Vec::new(),
             plans: first_plan(),
+            batch: 0,
             is_full: false,
         };
         Ok((writers, Decoder::new(plans)?))
@@ -90,20 +116,35 @@ impl Writers {
     pub(crate) fn missing<'p>(&mut self, payloads: impl Iterator<Item = Option<&'p [u8]>>, now: Instant) -> Vec<SchemaKey> {
         self.is_full = false;
         for payload in payloads.flatten() {
-            self.is_full |= self.framing.split(payload) == Split::Full;
-        }
-        let keys = self.framing.keys();
-        for key in keys.get(self.known.len()..).unwrap_or_default() {
-            let is_own = key.id == self.own_id && matches!(*key.indexes, [] | [0]);
-            self.known.push(if is_own { Known::Plan(own_plan()) } else { Known::Nothing });
-        }
-        for known in &mut self.known {
-            if matches!(known, Known::PlanUntil(_, until) if *until <= now) {
-                *known = Known::Nothing;
+            match self.framing.split(payload) {
+                Split::Framed { key, .. } => self.use_writer(key),
+                Split::Unframed(_) => {}
+                Split::Full => self.is_full = true,
             }
         }
-        let unknown = keys.iter().zip(&self.known).filter(|(_, known)| **known == Known::Nothing);
+        for writer in &mut self.writers {
+            if matches!(writer.known, Known::PlanUntil(_, until) if until <= now) {
+                writer.known = Known::Nothing;
+            }
+        }
+        let named = self.framing.keys().iter().zip(&self.writers);
+        let unknown = named.filter(|(_, writer)| writer.known == Known::Nothing);
         unknown.map(|(key, _)| key.clone()).collect()
+    }
+
+    /// Notes that a message names it; nothing is known yet of one that is new.
+    fn use_writer(&mut self, number: u16) {
+        if let Some(writer) = self.writers.get_mut(usize::from(number)) {
+            writer.used = self.batch;
+            return;
+        }
+        for key in self.framing.keys().get(self.writers.len()..).unwrap_or_default() {
+            let is_own = key.id == self.own_id && matches!(*key.indexes, [] | [0]);
+            self.writers.push(Writer {
+                known: if is_own { Known::Plan(own_plan()) } else { Known::Nothing },
+                used: self.batch,
+            });
+        }
     }
 
     /// Takes in what was learned.
@@ -117,8 +158,8 @@ impl Writers {
             Learned::Misfit(reason) => Known::Plan(misfit_plan(*reason)),
             Learned::Schema(schema) => Known::Plan(self.add(key, schema, decoder)),
         };
-        if let Some(place) = self.known.get_mut(place) {
-            *place = known;
+        if let Some(writer) = self.writers.get_mut(place) {
+            writer.known = known;
         }
     }
 
@@ -152,13 +193,13 @@ impl Writers {
 
     /// Whether any message of the batch that was looked at last may have to wait.
     pub(crate) fn may_wait(&self) -> bool {
-        self.is_full || self.known.iter().any(|known| matches!(known, Known::Nothing | Known::Later))
+        self.is_full || self.writers.iter().any(|writer| writer.known.waits())
     }
 
     /// Whether a message has to wait.
     pub(crate) fn waits(&mut self, payload: &[u8]) -> bool {
         match self.framing.split(payload) {
-            Split::Framed { key, .. } => matches!(self.known.get(usize::from(key)), None | Some(Known::Nothing | Known::Later)),
+            Split::Framed { key, .. } => self.writers.get(usize::from(key)).is_none_or(|writer| writer.known.waits()),
             Split::Unframed(_) => false,
             Split::Full => true,
         }
@@ -184,7 +225,7 @@ impl Writers {
 
     fn body<'p>(&mut self, payload: &'p [u8], has_guid: impl FnOnce() -> bool) -> (Option<&'p [u8]>, u16) {
         match self.framing.split(payload) {
-            Split::Framed { key, body } => match self.known.get(usize::from(key)) {
+            Split::Framed { key, body } => match self.writers.get(usize::from(key)).map(|writer| &writer.known) {
                 Some(Known::Plan(plan) | Known::PlanUntil(plan, _)) => (Some(body), *plan),
                 _ => (Some(body), misfit_plan(MisfitReason::UnknownSchema)),
             },
@@ -195,13 +236,33 @@ impl Writers {
         }
     }
 
-    /// Forgets all between two batches where it is many: it is learned again.
+    /// Begins another batch, and forgets the writers beyond [`WRITERS_KEPT_MAX`] that were not used for the longest time: they are learned
+    /// again.
     pub(crate) fn tidy(&mut self, decoder: &mut Decoder) {
-        if self.known.len() > WRITERS_KEPT_MAX {
-            self.framing.clear();
-            self.known.clear();
-            self.plans = first_plan();
-            decoder.keep(self.plans);
+        self.batch += 1;
+        let too_many = self.writers.len().saturating_sub(WRITERS_KEPT_MAX);
+        if too_many == 0 {
+            return;
+        }
+        let mut by_age: Vec<(u64, u16)> = self.writers.iter().map(|writer| writer.used).zip(0..).collect();
+        by_age.sort_unstable();
+        let gone: BTreeSet<u16> = by_age.iter().take(too_many).map(|(_, number)| *number).collect();
+        self.framing.retain(|number| !gone.contains(&number));
+        let mut numbers = 0..;
+        self.writers
+            .retain(|_| numbers.next().is_some_and(|number| !gone.contains(&number)));
+        self.close_ranks(decoder);
+    }
+
+    /// Takes the plans of writers that are gone out of the decoder.
+    fn close_ranks(&mut self, decoder: &mut Decoder) {
+        let mut plans: Vec<&mut u16> = self.writers.iter_mut().filter_map(|writer| writer.known.learned_plan()).collect();
+        plans.sort_unstable();
+        decoder.retain(|place| place < first_plan() || plans.binary_search_by(|plan| (**plan).cmp(&place)).is_ok());
+        self.plans = first_plan();
+        for plan in plans {
+            *plan = self.plans;
+            self.plans += 1;
         }
     }
 }
@@ -228,4 +289,124 @@ fn own_plan() -> u16 {
 /// The first plan that is learned.
 fn first_plan() -> u16 {
     own_plan() + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use stream_spec::schema::{SchemaFormat, parse};
+    use stream_spec::stream::SchemaText;
+
+    use super::*;
+
+    const OWN: u32 = 1;
+
+    /// A writer's schema has a field of its own before the reader's.
+    fn schema(id: u32) -> RegisteredSchema {
+        let own = if id == OWN {
+            String::new()
+        } else {
+            format!(r#"{{"name":"own{id}","type":"string"}},"#)
+        };
+        RegisteredSchema {
+            id,
+            subject: None,
+            version: None,
+            format: SchemaFormat::Avro,
+            text: format!(r#"{{"type":"record","name":"Order","fields":[{own}{{"name":"id","type":"long"}}]}}"#),
+            references: Vec::new(),
+        }
+    }
+
+    /// A framed message with a small number.
+    fn message(id: u32, number: u8) -> Vec<u8> {
+        let own: &[u8] = if id == OWN { &[] } else { &[2, b'x'] };
+        [&[0], id.to_be_bytes().as_slice(), own, &[number * 2]].concat()
+    }
+
+    struct Side {
+        writers: Writers,
+        decoder: Decoder,
+        compiled: usize,
+    }
+
+    impl Side {
+        fn new() -> Self {
+            let reader = parse(&SchemaText::Avro(schema(OWN).text)).expect("a schema");
+            let (writers, decoder) = Writers::new(reader, OWN).expect("a reader");
+            Self {
+                writers,
+                decoder,
+                compiled: 0,
+            }
+        }
+
+        /// Reads a batch as a stream does; the numbers in it.
+        fn read(&mut self, messages: &[Vec<u8>]) -> Vec<i64> {
+            let now = Instant::now();
+            self.writers.tidy(&mut self.decoder);
+            let payloads: Vec<Option<&[u8]>> = messages.iter().map(|message| Some(message.as_slice())).collect();
+            for key in self.writers.missing(payloads.iter().copied(), now) {
+                self.compiled += 1;
+                let learned = Learned::Schema(Arc::new(schema(key.id)));
+                self.writers.learn(&key, &learned, &mut self.decoder, now);
+            }
+            let read = payloads.iter().take_while(|payload| !self.writers.waits(payload.expect("one")));
+            let read: Vec<Option<&[u8]>> = read.copied().collect();
+            let bodies = self.writers.unframe(&read, |_| false);
+            let decoded = self.decoder.decode(&bodies.payloads, &bodies.plan_index).expect("decodes");
+            assert_eq!(decoded.report.misfit_messages(), 0, "{:?}", decoded.report);
+            decoded.array.as_struct().column(0).as_primitive::<Int64Type>().values().to_vec()
+        }
+    }
+
+    #[test]
+    fn one_writer_more_than_are_kept_costs_one_compilation_a_batch() {
+        let mut side = Side::new();
+        let ids = 0..u32::try_from(WRITERS_KEPT_MAX).expect("few") + 1;
+        let numbers = ids.clone().map(|id| u8::try_from(id % 60).expect("small"));
+        let expected: Vec<i64> = numbers.clone().map(i64::from).collect();
+        let messages: Vec<Vec<u8>> = ids
+            .map(|id| id + 100)
+            .zip(numbers)
+            .map(|(id, number)| message(id, number))
+            .collect();
+        for batch in 0..6 {
+            assert_eq!(side.read(&messages), expected, "batch {batch}");
+            assert!(
+                side.compiled <= messages.len() + batch,
+                "batch {batch}: {} compilations",
+                side.compiled
+            );
+        }
+    }
+
+    #[test]
+    fn those_that_were_not_used_for_the_longest_time_are_forgotten_and_the_others_keep_their_plans() {
+        let mut side = Side::new();
+        let old: Vec<Vec<u8>> = (100..110).map(|id| message(id, 1)).collect();
+        side.read(&old);
+        let busy: Vec<Vec<u8>> = [vec![message(OWN, 7)], (1_000..1_995).map(|id| message(id, 2)).collect()].concat();
+        side.read(&busy);
+        side.compiled = 0;
+        // Six of the old ones go.
+        assert_eq!(side.read(&[message(109, 3), message(OWN, 4)]), [3, 4]);
+        assert_eq!(side.read(&busy)[..3], [7, 2, 2]);
+        assert_eq!(side.compiled, 0);
+        assert_eq!(side.read(&[message(109, 3)]), [3]);
+        assert_eq!(side.compiled, 0);
+        side.read(&old);
+        assert_eq!(side.compiled, 6);
+    }
+
+    #[test]
+    fn more_than_a_batch_may_name_wait_for_the_next_one_and_none_is_null() {
+        let mut side = Side::new();
+        let count = stream_decode::limits::FRAME_KEYS_MAX + 500;
+        let messages: Vec<Vec<u8>> = (100..).take(count).map(|id| message(id, 5)).collect();
+        let first = side.read(&messages).len();
+        assert_eq!(first, stream_decode::limits::FRAME_KEYS_MAX);
+        assert_eq!(side.read(&messages[first..]).len(), 500);
+    }
 }
