@@ -85,7 +85,14 @@ pub struct ConnectionStep {
 
 impl ConnectionStep {
     /// All of Kafka's, in order.
-    pub const ALL: [&str; 4] = [Self::ADDRESS, Self::TLS, Self::AUTHENTICATION, Self::TOPICS];
+    pub const OF_KAFKA: [&str; 4] = [Self::ADDRESS, Self::TLS, Self::AUTHENTICATION, Self::TOPICS];
+    /// All of a schema registry's, in order; they follow Kafka's where the connection has one.
+    pub const OF_REGISTRY: [&str; 4] = [
+        Self::REGISTRY_ADDRESS,
+        Self::REGISTRY_TLS,
+        Self::REGISTRY_AUTHENTICATION,
+        Self::REGISTRY_SUBJECTS,
+    ];
     /// The address is found and takes connections.
     pub const ADDRESS: &str = "address";
     /// TLS comes about, and the certificate is trusted.
@@ -94,8 +101,34 @@ impl ConnectionStep {
     pub const AUTHENTICATION: &str = "authentication";
     /// The cluster tells its topics.
     pub const TOPICS: &str = "topics";
-    /// The schema registry, where the connection has one, tells its subjects.
-    pub const SCHEMA_REGISTRY: &str = "schema_registry";
+    /// An address of the registry is found and takes connections.
+    pub const REGISTRY_ADDRESS: &str = "schema_registry_address";
+    /// TLS comes about, and the registry's certificate is trusted.
+    pub const REGISTRY_TLS: &str = "schema_registry_tls";
+    /// The API key is let in.
+    pub const REGISTRY_AUTHENTICATION: &str = "schema_registry_authentication";
+    /// The registry tells its subjects.
+    pub const REGISTRY_SUBJECTS: &str = "schema_registry_subjects";
+
+    /// One with what came of it.
+    pub fn of(name: &'static str, outcome: Result<String, String>) -> Self {
+        let ok = outcome.is_ok();
+        let (Ok(message) | Err(message)) = outcome;
+        Self { name, ok, message }
+    }
+
+    /// Steps behind one that failed.
+    pub fn skipped(names: &[&'static str]) -> impl Iterator<Item = Self> {
+        let skipped = |name: &&'static str| Self::of(name, Err("not tried, because a step before it failed".to_owned()));
+        names.iter().map(skipped)
+    }
+
+    /// Steps of which the first one failed.
+    pub fn failed_at_once(names: &[&'static str], problem: &str) -> Vec<Self> {
+        let (first, rest) = names.split_at(names.len().min(1));
+        let first = first.iter().map(|name| Self::of(name, Err(problem.to_owned())));
+        first.chain(Self::skipped(rest)).collect()
+    }
 }
 
 /// Turns a stream's connection into client properties. Implemented by the control plane.

@@ -15,7 +15,7 @@ use crate::error::PipelineError;
 use crate::kafka::attempt;
 use crate::kafka::pool::ClientPool;
 use crate::limits;
-use crate::registry::{RegistryClient, RegistryError, RegistryPool, RegistryProperties};
+use crate::registry::{self, RegistryError, RegistryPool, RegistryProperties};
 use crate::registry_versions::RegistryVersions;
 use crate::stream::RunningStream;
 use crate::table::{SchemaVersion, SystemTable, SystemTableHandle, TableCareSettings, TableError, TableState, Warehouse};
@@ -183,9 +183,9 @@ impl Engine {
         latest.map(|(_, versions)| versions)
     }
 
-    /// Tries a schema registry with a client of its own; how many subjects it tells.
-    pub async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError> {
-        RegistryClient::open(properties)?.subject_count().await
+    /// Tries a schema registry step by step, with a client of its own. Bounded in time.
+    pub async fn try_registry(&self, properties: &RegistryProperties) -> Result<Vec<ConnectionStep>, RegistryError> {
+        registry::attempt(properties).await
     }
 
     /// Tries a Kafka connection step by step, with clients of its own. Bounded in time.

@@ -45,8 +45,8 @@ pub trait PipelineEngine: Send + Sync + 'static {
     /// The latest versions of the stream's subjects in its schema registry.
     async fn latest_versions(&self, stream: &StreamSpec, run_as: &str) -> Result<RegistryVersions, PipelineError>;
 
-    /// Tries a schema registry; how many subjects it tells.
-    async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError>;
+    /// Tries a schema registry step by step.
+    async fn try_registry(&self, properties: &RegistryProperties) -> Result<Vec<ConnectionStep>, RegistryError>;
 
     /// Tries a connection step by step, with clients of its own. Bounded in time.
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError>;

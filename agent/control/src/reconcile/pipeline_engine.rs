@@ -102,7 +102,7 @@ impl PipelineEngine for LocalEngine {
         self.engine.latest_versions(stream, run_as).await
     }
 
-    async fn try_registry(&self, properties: &RegistryProperties) -> Result<usize, RegistryError> {
+    async fn try_registry(&self, properties: &RegistryProperties) -> Result<Vec<ConnectionStep>, RegistryError> {
         self.engine.try_registry(properties).await
     }
 

@@ -314,8 +314,9 @@ impl PipelineEngine for FakeEngine {
         })
     }
 
-    async fn try_registry(&self, _properties: &RegistryProperties) -> Result<usize, RegistryError> {
-        Ok(3)
+    async fn try_registry(&self, _properties: &RegistryProperties) -> Result<Vec<ConnectionStep>, RegistryError> {
+        let step = |name| ConnectionStep::of(name, Ok("tried".to_owned()));
+        Ok(ConnectionStep::OF_REGISTRY.map(step).to_vec())
     }
 
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
@@ -325,7 +326,7 @@ impl PipelineEngine for FakeEngine {
             message: properties.bootstrap_servers.clone(),
         };
         self.world.lock().unwrap().tried.push(properties.clone());
-        Ok(ConnectionStep::ALL.map(step).to_vec())
+        Ok(ConnectionStep::OF_KAFKA.map(step).to_vec())
     }
 
     fn location(&self, table: &TableName) -> String {

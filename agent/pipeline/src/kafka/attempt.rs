@@ -22,21 +22,22 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
     let mut steps = Vec::new();
     let reached = address(properties).await;
     let is_reached = reached.is_ok();
-    steps.push(step(ConnectionStep::ADDRESS, reached));
+    steps.push(ConnectionStep::of(ConnectionStep::ADDRESS, reached));
     if !is_reached {
-        skip(
-            &mut steps,
-            &[ConnectionStep::TLS, ConnectionStep::AUTHENTICATION, ConnectionStep::TOPICS],
-        );
+        steps.extend(ConnectionStep::skipped(&[
+            ConnectionStep::TLS,
+            ConnectionStep::AUTHENTICATION,
+            ConnectionStep::TOPICS,
+        ]));
         return Ok(steps);
     }
     if let Some(tokens) = &properties.tokens
         && let Err(problem) = tokens.token().await
     {
         let nothing = "not tried, because there is nothing to sign in with".to_owned();
-        steps.push(step(ConnectionStep::TLS, Err(nothing)));
-        steps.push(step(ConnectionStep::AUTHENTICATION, Err(problem)));
-        skip(&mut steps, &[ConnectionStep::TOPICS]);
+        steps.push(ConnectionStep::of(ConnectionStep::TLS, Err(nothing)));
+        steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Err(problem)));
+        steps.extend(ConnectionStep::skipped(&[ConnectionStep::TOPICS]));
         return Ok(steps);
     }
     let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
@@ -57,28 +58,28 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
     };
     match client.cluster_id().await {
         Ok(id) => {
-            steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
-            steps.push(step(ConnectionStep::AUTHENTICATION, Ok(sasl_done().to_owned())));
-            steps.push(step(ConnectionStep::TOPICS, topics(&client, &id).await));
+            steps.push(ConnectionStep::of(ConnectionStep::TLS, Ok(tls_done().to_owned())));
+            steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Ok(sasl_done().to_owned())));
+            steps.push(ConnectionStep::of(ConnectionStep::TOPICS, topics(&client, &id).await));
         }
         Err(error) => {
             let kind = client.trouble_now().map(|trouble| trouble.kind);
             match kind {
                 // What is no trouble of TLS comes after it, if there is any. The client's certificate says who it is, as a user does.
                 Some(TroubleKind::Authentication | TroubleKind::Credential | TroubleKind::ClientCertificate) => {
-                    steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
-                    steps.push(step(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
+                    steps.push(ConnectionStep::of(ConnectionStep::TLS, Ok(tls_done().to_owned())));
+                    steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
                 }
                 _ if uses_tls => {
-                    steps.push(step(ConnectionStep::TLS, Err(error.to_string())));
-                    skip(&mut steps, &[ConnectionStep::AUTHENTICATION]);
+                    steps.push(ConnectionStep::of(ConnectionStep::TLS, Err(error.to_string())));
+                    steps.extend(ConnectionStep::skipped(&[ConnectionStep::AUTHENTICATION]));
                 }
                 _ => {
-                    steps.push(step(ConnectionStep::TLS, Ok(tls_done().to_owned())));
-                    steps.push(step(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
+                    steps.push(ConnectionStep::of(ConnectionStep::TLS, Ok(tls_done().to_owned())));
+                    steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
                 }
             }
-            skip(&mut steps, &[ConnectionStep::TOPICS]);
+            steps.extend(ConnectionStep::skipped(&[ConnectionStep::TOPICS]));
         }
     }
     Ok(steps)
@@ -123,18 +124,4 @@ async fn topics(client: &Arc<ClusterClient>, cluster_id: &str) -> Result<String,
             Err(_) => {}
         }
     }
-}
-
-fn step(name: &'static str, outcome: Result<String, String>) -> ConnectionStep {
-    let ok = outcome.is_ok();
-    let (Ok(message) | Err(message)) = outcome;
-    ConnectionStep { name, ok, message }
-}
-
-fn skip(steps: &mut Vec<ConnectionStep>, names: &[&'static str]) {
-    steps.extend(
-        names
-            .iter()
-            .map(|name| step(name, Err("not tried, because a step before it failed".to_owned()))),
-    );
 }

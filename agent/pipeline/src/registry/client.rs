@@ -6,12 +6,13 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use stream_spec::limits::{REFERENCES_BYTES_MAX, REFERENCES_MAX};
 use stream_spec::schema::{ReferencedText, SchemaFormat};
+use tokio::time::Instant;
 
 use super::answers::{Lookup, ReferenceAnswer, SchemaAnswer, SubjectVersion, type_word};
 use super::cache::{Cache, Fetched};
 use super::context::{context_of, in_context, same_subject};
 use super::error::RegistryError;
-use super::http::{Answer, Question, Transport};
+use super::http::{Answer, Knock, Question, Transport};
 use super::limits::{ABSENCE_CONFIRMED_AFTER, KEPT, SCHEMAS_KEPT_BYTES_MAX, SCHEMAS_KEPT_MAX, SUBJECTS_KEPT_MAX, WAITS, Waits};
 use super::open::{self, RegistryProperties};
 use super::schema::{RegisteredSchema, shown_id, shown_version};
@@ -133,6 +134,11 @@ impl RegistryClient {
             })
         };
         self.subjects.get((id, subject.to_owned()), fetch).await
+    }
+
+    /// Connects to each address.
+    pub(super) async fn knock(&self, until: Instant) -> Vec<Knock> {
+        self.transport.knock(until).await
     }
 
     /// How many subjects the registry lists to this user: that it answers at all is what a test of a connection wants to know.

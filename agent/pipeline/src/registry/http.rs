@@ -71,6 +71,13 @@ struct Trouble {
     retry_after: Option<Duration>,
 }
 
+/// What came of connecting to an address.
+pub(super) struct Knock {
+    pub(super) url: Url,
+    /// Why no connection came about.
+    pub(super) failed: Option<String>,
+}
+
 enum Outcome {
     Answer(Answer),
     /// The same for every address.
@@ -98,6 +105,24 @@ impl Transport {
     /// The first address, for messages about the registry as a whole.
     pub(super) fn first_url(&self) -> Option<&Url> {
         self.servers.first().map(|server| &server.url)
+    }
+
+    /// Connects to each of the addresses, until then, whatever they answer.
+    pub(super) async fn knock(&self, until: Instant) -> Vec<Knock> {
+        let mut knocks = Vec::new();
+        for server in &self.servers {
+            let tried = tokio::time::timeout_at(until, self.client.head(server.url.clone()).send()).await;
+            let failed = match tried {
+                Ok(Err(error)) if error.is_connect() => Some(cause_of(error)),
+                Ok(_) => None,
+                Err(_) => Some("no answer in time".to_owned()),
+            };
+            knocks.push(Knock {
+                url: server.url.clone(),
+                failed,
+            });
+        }
+        knocks
     }
 
     /// Asks the addresses one by one until one answers. `skipped` of them are passed over at first: a second opinion is another's.

@@ -1,7 +1,7 @@
 //! A client of Confluent schema registries: what subjects' latest versions are, which schema an id is, and of which subjects.
 //!
 //! `client` asks and keeps answers, `http` gets a question to one of the registry's addresses, `pool` gives all streams of a connection
-//! one client. What schemas mean is `stream-spec`'s, what frames of messages say is `stream-decode`'s. Invariant: schemas of an id never
+//! one client, `attempt` tries a registry step by step. What schemas mean is `stream-spec`'s, what frames of messages say is `stream-decode`'s. Invariant: schemas of an id never
 //! change, so they are asked for once; what is not there may come, so that is believed for seconds only.
 //!
 //! # How registries differ
@@ -27,6 +27,7 @@
 //! schema unusable.
 
 mod answers;
+mod attempt;
 mod cache;
 mod client;
 mod context;
@@ -39,6 +40,7 @@ mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
 
+pub(crate) use attempt::attempt;
 pub use client::RegistryClient;
 pub use error::RegistryError;
 pub use open::RegistryProperties;

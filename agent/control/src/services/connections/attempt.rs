@@ -1,11 +1,8 @@
 //! Tries a connection, one that is stored or one that is only declared. The invariant: a secret that is kept is tried at the
 //! address that it is kept for, and at no other that a caller names; and none is opened before there is room to try it.
 
-use std::collections::BTreeMap;
-
 use stream_pipeline::connection::ConnectionStep;
 use stream_pipeline::error::PipelineError;
-use stream_pipeline::registry::RegistryProperties;
 use stream_spec::name::ConnectionName;
 use tokio::sync::SemaphorePermit;
 
@@ -71,29 +68,19 @@ impl ConnectionService {
             Ok(properties) => self.services.engine.try_connection(&properties).await,
             Err(error) => Err(error),
         };
-        let mut steps = tried.unwrap_or_else(|error| nothing_tried(&error));
+        let failed = |error: PipelineError| ConnectionStep::failed_at_once(&ConnectionStep::OF_KAFKA, &error.to_string());
+        let mut steps = tried.unwrap_or_else(failed);
         if let Some(registry) = registry {
-            steps.push(self.attempt_registry(registry).await);
+            let tried = match registry {
+                Ok(properties) => {
+                    let tried = self.services.engine.try_registry(&properties).await;
+                    tried.map_err(|error| error.to_string())
+                }
+                Err(error) => Err(error.to_string()),
+            };
+            steps.extend(tried.unwrap_or_else(|problem| ConnectionStep::failed_at_once(&ConnectionStep::OF_REGISTRY, &problem)));
         }
         Ok(steps)
-    }
-
-    async fn attempt_registry(&self, properties: Result<RegistryProperties, PipelineError>) -> ConnectionStep {
-        let tried = match properties {
-            Ok(properties) => self
-                .services
-                .engine
-                .try_registry(&properties)
-                .await
-                .map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        let ok = tried.is_ok();
-        ConnectionStep {
-            name: ConnectionStep::SCHEMA_REGISTRY,
-            ok,
-            message: tried.map_or_else(|error| error, |count| format!("the schema registry tells {count} subjects")),
-        }
     }
 
     /// Room for one more test, if some is free soon.
@@ -102,20 +89,4 @@ impl ConnectionService {
         // Closed never: without a permit there is no room, whatever the reason.
         permit.ok().and_then(Result::ok).ok_or(ServiceError::TestsAreOn)
     }
-}
-
-/// Every step, none of them tried: the client could not be made.
-fn nothing_tried(error: &PipelineError) -> Vec<ConnectionStep> {
-    let messages: BTreeMap<&str, String> = BTreeMap::from([(ConnectionStep::ADDRESS, error.to_string())]);
-    ConnectionStep::ALL
-        .into_iter()
-        .map(|name| ConnectionStep {
-            name,
-            ok: false,
-            message: messages
-                .get(name)
-                .cloned()
-                .unwrap_or_else(|| "not tried, because a step before it failed".to_owned()),
-        })
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! The client against servers made by hand: shapes of answers, and what goes wrong on the way.
 
+mod attempts;
 pub(crate) mod server;
 mod shapes;
 mod troubles;

@@ -13,7 +13,7 @@ use crate::registry::limits::Waits;
 const INT: &str = "\"int\"";
 
 /// An address where nothing listens.
-async fn nobody() -> String {
+pub(super) async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     format!("http://{}", listener.local_addr().expect("its address"))
 }
