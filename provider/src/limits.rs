@@ -101,3 +101,6 @@ pub(crate) const PEM_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Names that one message lists: enough to recognise what it is about, and one screen holds it.
 pub(crate) const NAMES_IN_A_MESSAGE_MAX: usize = 10;
+
+/// Characters of a column's type that a plan shows: the type of a wide message fills pages, and the data source has it whole.
+pub(crate) const COLUMN_TYPE_SHOWN_CHARS_MAX: usize = 1_000;

@@ -91,6 +91,10 @@ pub(crate) struct World {
     pub(crate) replaced: Vec<String>,
     /// What CheckStream answers as warnings.
     pub(crate) scripted_warnings: Vec<v1::Violation>,
+    /// What CheckStream answers as columns.
+    pub(crate) scripted_columns: Vec<v1::TableColumn>,
+    /// What CheckStream answers as subjects of the stream's registry.
+    pub(crate) scripted_subjects: Vec<v1::RegistrySubject>,
     /// What becomes of a repaired stream, which starts for so many looks before; `None`: active at once.
     pub(crate) restarts_as: Option<(v1::StreamState, u32)>,
     /// True: a call that changes operations is answered before they are in force.

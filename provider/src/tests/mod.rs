@@ -16,6 +16,7 @@ mod lifecycle;
 mod lives;
 mod pages;
 mod plan_checks;
+mod plan_versions;
 mod plan_words;
 mod provider_block;
 mod refusals;

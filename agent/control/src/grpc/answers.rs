@@ -172,7 +172,7 @@ fn misfits(misfits: &Misfits) -> Vec<v1::Misfits> {
         .collect()
 }
 
-fn registry_subject(subject: &SubjectProgress) -> v1::RegistrySubject {
+pub(super) fn registry_subject(subject: &SubjectProgress) -> v1::RegistrySubject {
     v1::RegistrySubject {
         side: subject.side.column().to_owned(),
         subject: subject.subject.clone(),

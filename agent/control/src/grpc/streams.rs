@@ -210,6 +210,7 @@ impl v1::stream_service_server::StreamService for StreamsOverGrpc {
                     .as_ref()
                     .map(|view| answers::stream(view, self.0.trash_retention())),
                 columns: columns_from_spec(&checked.columns),
+                registry_subjects: checked.subjects.iter().map(answers::registry_subject).collect(),
             })
         })
         .await

@@ -13,6 +13,7 @@ pub(crate) mod schema;
 mod update;
 mod validate;
 mod verdict;
+mod versions;
 mod wait;
 mod words;
 

@@ -15,6 +15,7 @@ use super::create::import_block;
 use super::delete::{is_protected, protected};
 use super::model::Declaration;
 use super::verdict::{offline, tell_exclusions, tell_refusal, tell_removals};
+use super::versions::{self, REGISTRY};
 use super::{StreamResource, text, words};
 use crate::client::consult::{Consulted, consult, denied, unanswered};
 use crate::client::diagnostics::{missing_capabilities, violations, worries};
@@ -55,6 +56,9 @@ impl StreamResource {
             Ok(Consulted::Answer(answer)) => {
                 self.tell_problems(&declared, answer.violations, answer.missing_capabilities, plan);
                 self.tell_worries(&declared, answer.warnings, plan);
+                if !declared.is_unsure("schema_config") {
+                    versions::tell_first(&answer.registry_subjects, &answer.columns, plan);
+                }
                 if !declared.is_unsure("name") {
                     tell_existing(&declared.stream.name, answer.existing, plan);
                 }
@@ -100,12 +104,27 @@ impl StreamResource {
         if asked {
             self.plan_definition(request, plan, context).await;
         }
+        if plan.requires_replace.is_empty() && !asked && plan.planned.dig(REGISTRY).is_present() {
+            self.plan_versions(plan, context).await;
+        }
         if !plan.requires_replace.is_empty() {
             self.plan_replacement(request.prior, plan, context).await;
         } else if !asked && (changes("operations") || plan.planned.get("state").is_unknown()) {
             // Nothing to judge, but `plan_checks = "required"` wants to hear that the agent is there.
             let consequence = "Whether the change is still possible shows at apply.";
             self.look(text(request.prior, "name"), consequence, plan, context).await;
+        }
+    }
+
+    /// Which versions of its registry the stream reads by. A plan that needs nothing from the agent does not fail for that.
+    async fn plan_versions(&self, plan: &mut Plan, context: &CallContext) {
+        let declared = Declaration::read(&plan.planned);
+        if declared.is_unsure("schema_config") {
+            return;
+        }
+        if let Ok(Consulted::Answer(answer)) = self.check(&declared, As::Declared, context).await {
+            let status = answer.existing.as_ref().and_then(|record| record.status.as_ref());
+            versions::tell_later(&answer.registry_subjects, status, plan);
         }
     }
 
@@ -167,6 +186,8 @@ impl StreamResource {
                 std::mem::take(&mut answer.missing_capabilities),
             );
             self.tell_problems(&declared, violations, missing, plan);
+            let status = answer.existing.as_ref().and_then(|record| record.status.as_ref());
+            versions::tell_later(&answer.registry_subjects, status, plan);
         }
         if plan.diagnostics.has_errors() {
             return;

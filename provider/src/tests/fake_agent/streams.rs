@@ -377,8 +377,9 @@ impl StreamService for Services {
             missing_capabilities: world.missing_capabilities.clone(),
             verdict: world.scripted_verdict.clone().or(verdict),
             existing: existing.map(|kept| kept.record.clone()),
-            columns: Vec::new(),
+            columns: world.scripted_columns.clone(),
             warnings: world.scripted_warnings.clone(),
+            registry_subjects: world.scripted_subjects.clone(),
         };
         answer(fault, response)
     }

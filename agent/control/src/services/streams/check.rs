@@ -1,5 +1,6 @@
 //! Check: what create or update would do with a definition, without doing it.
 
+use stream_pipeline::status::SubjectProgress;
 use stream_spec::name::StreamName;
 use stream_spec::stream::{ConnectionConfig, SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
 use stream_spec::types::Field;
@@ -40,6 +41,8 @@ pub struct CheckedStream {
     pub existing: Option<StreamView>,
     /// The table's columns as the definition gives them.
     pub columns: Vec<Field>,
+    /// The subjects of its schema registry: which versions are in force, and which are the latest.
+    pub subjects: Vec<SubjectProgress>,
 }
 
 impl StreamService {
@@ -86,6 +89,7 @@ impl StreamService {
         if let (Some(existing), false) = (existing, request.as_new) {
             if self.may_read(context, &existing).await? {
                 self.check_against_the_existing(existing, spec, &mut answer)?;
+                self.tell_of_versions(context, spec, &mut answer).await?;
             } else {
                 // As a create would have it: that there is one is all that is said of it.
                 let remedy = "choose another name, or ask for a privilege on its table";
@@ -114,7 +118,30 @@ impl StreamService {
         answer.warnings.extend(findings.warnings);
         if spec.registry_connection().is_some() {
             answer.columns = findings.columns;
+            answer.subjects = findings.subjects;
         }
+        Ok(())
+    }
+
+    /// The versions that a stream with a registry reads by, beside the latest ones. What is latest is told to who may use the registry.
+    async fn tell_of_versions(&self, context: &RequestContext, spec: &StreamSpec, answer: &mut CheckedStream) -> Result<(), ServiceError> {
+        // Other schemas would be another stream's.
+        let existing = answer
+            .existing
+            .as_ref()
+            .filter(|existing| existing.record.declared.spec.schemas == spec.schemas);
+        let Some(existing) = existing.filter(|_| spec.registry_connection().is_some()) else {
+            return Ok(());
+        };
+        let found = existing
+            .pipeline
+            .as_ref()
+            .map(|pipeline| pipeline.subjects.clone())
+            .unwrap_or_default();
+        answer.subjects = match self.may_create(context, spec).await? {
+            true => self.subjects_now(context, spec, found).await,
+            false => found,
+        };
         Ok(())
     }
 

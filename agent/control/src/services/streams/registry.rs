@@ -3,8 +3,10 @@
 //! Invariant: only what the registry and its connection say now is told, and only to who may use them.
 
 use stream_pipeline::error::PipelineError;
+use stream_pipeline::registry_versions::RegistryVersions;
+use stream_pipeline::status::SubjectProgress;
 use stream_spec::filter;
-use stream_spec::stream::{DirectSchemas, StreamSpec};
+use stream_spec::stream::{DirectSchemas, Side, StreamSpec};
 use stream_spec::table;
 use stream_spec::types::Field;
 use stream_spec::violation::Violation;
@@ -26,6 +28,8 @@ pub(super) struct RegistryFindings {
     pub(super) warnings: Vec<Violation>,
     /// The table's columns by the latest versions.
     pub(super) columns: Vec<Field>,
+    /// The subjects with their latest versions.
+    pub(super) subjects: Vec<SubjectProgress>,
 }
 
 impl StreamService {
@@ -45,7 +49,10 @@ impl StreamService {
         }
         let latest = self.services.engine.latest_versions(spec, context.principal.name());
         match tokio::time::timeout(REGISTRY_CHECK_WAIT, latest).await {
-            Ok(Ok(versions)) => look_at(spec, &versions.schemas(), &mut findings),
+            Ok(Ok(versions)) => {
+                look_at(spec, &versions.schemas(), &mut findings);
+                findings.subjects = subjects(&[], &versions);
+            }
             Ok(Err(error)) => judge(&error, &mut findings),
             Err(_) => {
                 let problem = "the schema registry does not answer in time".to_owned();
@@ -54,6 +61,35 @@ impl StreamService {
         }
         Ok(findings)
     }
+
+    /// The subjects of a stream that is there, with their latest versions now; where the registry does not say, as the stream found them
+    /// when it started. The caller must hold what creating the stream takes.
+    pub(super) async fn subjects_now(
+        &self,
+        context: &RequestContext,
+        spec: &StreamSpec,
+        found: Vec<SubjectProgress>,
+    ) -> Vec<SubjectProgress> {
+        let latest = self.services.engine.latest_versions(spec, context.principal.name());
+        match tokio::time::timeout(REGISTRY_CHECK_WAIT, latest).await {
+            Ok(Ok(versions)) => subjects(&found, &versions),
+            _ => found,
+        }
+    }
+}
+
+/// Subjects with their latest versions, and with those in force of the ones that a stream has already.
+fn subjects(found: &[SubjectProgress], latest: &RegistryVersions) -> Vec<SubjectProgress> {
+    let subject = |side: Side| {
+        let version = latest.side(side)?;
+        Some(SubjectProgress {
+            side,
+            subject: version.subject.clone(),
+            in_force: found.iter().find(|found| found.side == side).and_then(|found| found.in_force),
+            latest: Some((version.version, version.id)),
+        })
+    };
+    Side::BOTH.into_iter().filter_map(subject).collect()
 }
 
 /// Checks the parts of a definition that read fields.

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use stream_pipeline::registry_versions::{RegistryVersion, RegistryVersions};
+use stream_pipeline::status::SubjectProgress;
 use stream_spec::connection::ConnectionOptions;
 use stream_spec::name::ConnectionName;
-use stream_spec::stream::{SchemaConfig, SchemaLocator, SchemaRegistryConfig, SchemaText, SecretRef, StreamSpec};
+use stream_spec::stream::{SchemaConfig, SchemaLocator, SchemaRegistryConfig, SchemaText, SecretRef, Side, StreamSpec};
 
 use super::*;
 use crate::store::DeletedConnection;
@@ -73,6 +74,14 @@ async fn a_plan_shows_the_columns_of_the_latest_versions_and_what_they_do_not_ha
     );
     let value = checked.columns.iter().find(|column| column.name == "value").unwrap();
     assert_eq!(value.r#type, "STRUCT<id: BIGINT>");
+    let [subject] = checked.registry_subjects.as_slice() else {
+        panic!("{checked:?}")
+    };
+    assert_eq!((subject.side.as_str(), subject.subject.as_str()), ("value", "orders-value"));
+    assert_eq!(
+        (subject.version, subject.latest_version, subject.latest_schema_id),
+        (None, Some(1), Some(1))
+    );
     spec.record_type_filter = Some("value.nobody = 1".to_owned());
     let checked = check(&mut agent, &spec).await;
     assert_eq!(checked.violations[0].field, "record_type_filter", "{checked:?}");
@@ -81,6 +90,45 @@ async fn a_plan_shows_the_columns_of_the_latest_versions_and_what_they_do_not_ha
         refused.code() == Code::InvalidArgument && refused.message().contains("nobody"),
         "{refused:?}"
     );
+}
+
+#[tokio::test]
+async fn a_plan_of_a_stream_that_is_there_shows_what_is_in_force_beside_what_is_latest() {
+    let mut agent = start().await;
+    let created = create(&mut agent, &of_registry()).await.unwrap().record.unwrap();
+    let uid = created.status.unwrap().uid;
+    agent.engine.say(&uid, |status| {
+        status.subjects = vec![SubjectProgress {
+            side: Side::Payload,
+            subject: "orders-value".to_owned(),
+            in_force: Some((1, 1)),
+            latest: Some((1, 1)),
+        }];
+    });
+    let version = |number: i32| {
+        let versions = agent.engine.world.lock().unwrap().registry.clone().unwrap();
+        let payload = versions.payload.map(|payload| RegistryVersion {
+            version: number,
+            ..payload
+        });
+        RegistryVersions { key: None, payload }
+    };
+    let third = version(3);
+    agent.engine.world.lock().unwrap().registry = Ok(third);
+    let shown = |checked: &v1::CheckStreamResponse| {
+        let subjects = checked.registry_subjects.iter();
+        subjects
+            .map(|subject| (subject.version, subject.latest_version))
+            .collect::<Vec<_>>()
+    };
+    let checked = check(&mut agent, &of_registry()).await;
+    assert_eq!(shown(&checked), [(Some(1), Some(3))]);
+    assert!(checked.violations.is_empty() && checked.warnings.is_empty(), "{checked:?}");
+    // Where it does not say, it is as the stream found it.
+    agent.engine.world.lock().unwrap().registry = Err("RegistryUnavailable");
+    let checked = check(&mut agent, &of_registry()).await;
+    assert_eq!(shown(&checked), [(Some(1), Some(1))]);
+    assert!(checked.warnings.is_empty(), "{checked:?}");
 }
 
 #[tokio::test]
