@@ -74,6 +74,10 @@ mod tests {
     use super::*;
     use std::collections::{BTreeMap, BTreeSet};
 
+    use stream_spec::connection::ConnectionOptions;
+    use stream_spec::name::ConnectionName;
+    use stream_spec::stream::{SchemaConfig, SchemaLocator, SchemaRegistryConfig};
+
     use crate::connections::ConnectionChanges;
     use crate::governance::privilege::{Privilege, SecurableType};
     use crate::governance::secrets::Vault;
@@ -87,7 +91,13 @@ mod tests {
     async fn each_privilege_that_is_taken_away_closes_the_connection_and_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("agent.db")).await.unwrap());
-        store.insert_connection(&connection("kafka"), &LiteralSecrets::Stay).await.unwrap();
+        let mut registry = connection("registry");
+        if let ConnectionOptions::Kafka(kafka) = &mut registry.spec.options {
+            kafka.schema_registry_url = Some("http://127.0.0.1:1".to_owned());
+        }
+        for record in [connection("kafka"), registry] {
+            store.insert_connection(&record, &LiteralSecrets::Stay).await.unwrap();
+        }
         let resolver = StoreResolver::new(
             store.clone(),
             Vault::new(store.clone(), MasterKeys::none("")),
@@ -97,18 +107,29 @@ mod tests {
         let members = BTreeSet::from(["ann".to_owned()]);
         let directory = Directory::new(BTreeMap::from([("team".to_owned(), members)]));
         let resolver = GovernedResolver::new(resolver, Arc::new(directory));
-        let spec = stream("main.pay.orders");
+        let mut spec = stream("main.pay.orders");
+        spec.schemas = SchemaConfig::Registry(SchemaRegistryConfig {
+            uc_connection: Some(ConnectionName::parse("registry").unwrap()),
+            api_secret_ref: None,
+            payload: Some(SchemaLocator {
+                subject: "orders-value".to_owned(),
+                format: "FORMAT_AVRO".to_owned(),
+            }),
+            key: None,
+        });
         let places = [
             (SecurableType::Catalog, "main", Privilege::UseCatalog),
             (SecurableType::Schema, "main.pay", Privilege::UseSchema),
             (SecurableType::Catalog, "main", Privilege::CreateTable),
             (SecurableType::Connection, "kafka", Privilege::UseConnection),
+            (SecurableType::Connection, "registry", Privilege::UseConnection),
         ];
         for taken in 0..=places.len() {
             for (place, held) in [
                 (SecurableType::Catalog, "main"),
                 (SecurableType::Schema, "main.pay"),
                 (SecurableType::Connection, "kafka"),
+                (SecurableType::Connection, "registry"),
             ] {
                 let held_there = places.iter().enumerate().filter(|(number, _)| *number != taken);
                 let privileges = held_there.filter(|(_, it)| (it.0, it.1) == (place, held)).map(|(_, it)| it.2);
@@ -122,14 +143,21 @@ mod tests {
                 };
                 store.set_grants(None, "", &record).await.unwrap();
             }
-            let answer = resolver.open(&spec, "ann").await;
-            match (places.get(taken), answer) {
-                (None, answer) => assert!(answer.is_ok()),
-                (Some((_, _, privilege)), Err(PipelineError::Source { reason, message, .. })) => {
-                    assert_eq!(reason, "PrivilegeMissing");
-                    assert!(message.contains(&format!("lacks {privilege} on")), "{message}");
+            // Neither of the two is opened without what the other takes.
+            let opened = resolver.open(&spec, "ann").await.map(drop);
+            let registry_opened = resolver.open_registry(&spec, "ann").await.map(drop);
+            for answer in [opened, registry_opened] {
+                match (places.get(taken), answer) {
+                    (None, answer) => assert!(answer.is_ok(), "{answer:?}"),
+                    (Some((_, name, privilege)), Err(PipelineError::Source { reason, message, .. })) => {
+                        assert_eq!(reason, "PrivilegeMissing");
+                        assert!(
+                            message.contains(&format!("lacks {privilege} on")) && message.contains(name),
+                            "{message}"
+                        );
+                    }
+                    (Some((_, name, privilege)), _) => panic!("opened without {privilege} on {name}"),
                 }
-                (Some((_, name, privilege)), _) => panic!("opened without {privilege} on {name}"),
             }
             assert!(resolver.open(&spec, "bob").await.is_err());
             assert!(resolver.open(&spec, "local-admin").await.is_ok());
