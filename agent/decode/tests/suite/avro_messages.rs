@@ -256,6 +256,60 @@ fn a_later_schema_reads_what_an_earlier_one_wrote() {
     }
 }
 
+/// apache/arrow-rs#9231, #9336, #9304: a plain type under a reader's union and the other way round, at every depth, and a default of a
+/// union's later branch. Behind each of them is a text, which would be garbage if a byte more or less were read.
+#[test]
+fn nullability_that_changes_at_any_depth_reads_exactly_what_was_written() {
+    let with_end = |field: &str| format!(r#"{{"type":"record","name":"R","fields":[{field},{{"name":"end","type":"string"}}]}}"#);
+    let nested = |fields: &str| format!(r#"{{"type":"record","name":"N","fields":[{fields}]}}"#);
+    let written = nested(r#"{"name":"x","type":"int"},{"name":"y","type":["string","null"]}"#);
+    let read = nested(
+        r#"{"name":"x","type":["null","long"]},{"name":"new","type":["int","null"],"default":null},{"name":"y","type":["null","string"]}"#,
+    );
+    for (writer, reader, bytes, expected) in [
+        (r#""long""#, r#"["null","long"]"#, &[10][..], json!(5)),
+        (r#"["null","long"]"#, r#""long""#, &[2, 10], json!(5)),
+        (r#"["int","null"]"#, r#"["null","double"]"#, &[2], json!(null)),
+        (
+            &written,
+            &format!(r#"["null",{read}]"#),
+            &[10, 0, 2, b'y'],
+            json!({"x": 5, "new": null, "y": "y"}),
+        ),
+        (
+            &format!(r#"["null",{written}]"#),
+            &read,
+            &[2, 10, 2],
+            json!({"x": 5, "new": null, "y": null}),
+        ),
+        (
+            r#"{"type":"array","items":"int"}"#,
+            r#"{"type":"array","items":["null","long"]}"#,
+            &[4, 2, 4, 0],
+            json!([1, 2]),
+        ),
+        (
+            &format!(r#"{{"type":"map","values":{written}}}"#),
+            &format!(r#"["null",{{"type":"map","values":["null",{read}]}}]"#),
+            &[2, 2, b'k', 10, 2, 0],
+            json!([["k", {"x": 5, "new": null, "y": null}]]),
+        ),
+    ] {
+        let field = |schema: &str| with_end(&format!(r#"{{"name":"a","type":{schema}}}"#));
+        let message = [bytes, &[6, b'e', b'n', b'd']].concat();
+        let (mut decoder, twice) = (of(&field(writer), Some(&field(reader))), [Some(message.as_slice()); 2]);
+        let decoded = decoder.decode(&twice, &[]).unwrap();
+        assert_eq!(decoded.report.misfit_messages(), 0, "{writer} as {reader}: {:?}", decoded.report);
+        for row in 0..2 {
+            let found = sorted(element(&decoded.array, row));
+            assert!(
+                agree(&sorted(json!({"a": expected.clone(), "end": "end"})), &found),
+                "{writer} as {reader}: {found}"
+            );
+        }
+    }
+}
+
 const SCHEMAS: [&str; 7] = [
     r#"{"type":"record","name":"R","fields":[{"name":"a","type":"int"},{"name":"s","type":"string"},{"name":"d","type":["null","double"]}]}"#,
     r#"{"type":"record","name":"R","fields":[{"name":"m","type":{"type":"map","values":{"type":"map","values":["null","long"]}}},{"name":"b","type":"bytes"}]}"#,
