@@ -49,11 +49,13 @@ def serializer(registry, schema, config):
     return ProtobufSerializer(kind, registry, conf=config), lambda value: json_format.ParseDict(value, kind())
 
 
-def serialize(url, topic, side, schema, values, config, user=None, ca=None, guid=False):
+def serialize(url, topic, side, schema, values, config, user=None, ca=None, guid=False, naming="topic"):
     """The bytes of each value as a producer would send them, and the headers beside them."""
+    import confluent_kafka.schema_registry as strategies
     from confluent_kafka.schema_registry import header_schema_id_serializer
     from confluent_kafka.serialization import SerializationContext
 
+    config = {**config, "subject.name.strategy": getattr(strategies, f"{naming}_subject_name_strategy")}
     if guid:
         config = {**config, "schema.id.serializer": header_schema_id_serializer}
     write, value_of = serializer(client(url, user, ca), schema, config)

@@ -18,6 +18,17 @@ pub enum Part {
     Value,
 }
 
+/// How the subject of a schema is named.
+#[derive(Clone, Copy, Debug)]
+pub enum Naming {
+    /// By the topic: `<topic>-value`.
+    Topic,
+    /// By the record.
+    Record,
+    /// By both: `<topic>-<record>`.
+    TopicRecord,
+}
+
 /// What messages are written by.
 #[derive(Clone, Debug)]
 pub struct Serializer {
@@ -59,6 +70,29 @@ impl Serializer {
     #[must_use]
     pub fn with_user(mut self, user: &str) -> Self {
         self.request["user"] = json!(user);
+        self
+    }
+
+    /// Refers to a version of a subject by a type's name.
+    #[must_use]
+    pub fn with_reference(mut self, name: &str, subject: &str, version: i32) -> Self {
+        let references = &mut self.request["schema"]["references"];
+        if references.is_null() {
+            *references = json!([]);
+        }
+        let reference = json!({"name": name, "subject": subject, "version": version});
+        references.as_array_mut().expect("a list").push(reference);
+        self
+    }
+
+    /// Names subjects so.
+    #[must_use]
+    pub fn with_naming(mut self, naming: Naming) -> Self {
+        self.request["naming"] = json!(match naming {
+            Naming::Topic => "topic",
+            Naming::Record => "record",
+            Naming::TopicRecord => "topic_record",
+        });
         self
     }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -147,6 +147,12 @@ impl Registry {
             *process = Some(launch(&self.folder, &["--again"], self.user()));
         }
         self.await_ready();
+    }
+
+    /// Starts it again after a kill, so that it answers that user only.
+    pub fn start_again_with_user(&mut self, name: &str, password: &str) {
+        self.user = Some(format!("{name}:{password}"));
+        self.start_again();
     }
 
     fn await_ready(&self) {
@@ -321,11 +327,9 @@ fn register(url: &str, user: Option<&str>, subject: &str, schema: &Schema) -> u3
 
 /// One request, by a client that is not the product's.
 fn ask(method: Method, url: &str, user: Option<&str>, body: Option<&Value>) -> Result<Value, String> {
+    static CLIENT: OnceLock<reqwest::Client> = OnceLock::new();
     block_on(async {
-        let client = reqwest::Client::builder()
-            .timeout(REGISTRY_REQUEST)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let client = CLIENT.get_or_init(|| reqwest::Client::builder().timeout(REGISTRY_REQUEST).build().expect("a client"));
         let mut request = client.request(method, url);
         if let Some((name, password)) = user.and_then(|user| user.split_once(':')) {
             request = request.basic_auth(name, Some(password));
