@@ -30,6 +30,8 @@ mod tests;
 pub(crate) mod unread;
 pub(crate) mod waiting;
 pub(crate) mod writers;
+#[cfg(test)]
+mod writers_tests;
 
 use std::sync::Arc;
 
