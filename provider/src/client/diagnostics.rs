@@ -69,12 +69,16 @@ fn at_field(summary: &str, field: &str, detail: String, schema: &Schema) -> Diag
     placed(Diagnostic::error(summary, detail), field, schema)
 }
 
-fn placed(diagnostic: Diagnostic, field: &str, schema: &Schema) -> Diagnostic {
-    let attribute = RENAMED
+/// The attribute of a configuration that a field of a message is.
+pub(crate) fn attribute_of(field: &str) -> &str {
+    RENAMED
         .iter()
         .find(|(name, _)| *name == field)
-        .map_or(field, |(_, attribute)| attribute);
-    let path = schema.path(attribute);
+        .map_or(field, |(_, attribute)| attribute)
+}
+
+fn placed(diagnostic: Diagnostic, field: &str, schema: &Schema) -> Diagnostic {
+    let path = schema.path(attribute_of(field));
     if path.is_root() { diagnostic } else { diagnostic.at(path) }
 }
 

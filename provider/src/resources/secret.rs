@@ -16,6 +16,7 @@ use tonic::Code;
 
 use super::entity::{Agent, Change, Deletion, Entity, EntityResource, Facts};
 use super::{check_name, parse_with, say, text_of};
+use crate::begun::Begun;
 use crate::client::error::AgentError;
 use crate::client::governance::ListedSecret;
 
@@ -153,6 +154,10 @@ impl Entity for Secret {
             ("value_wo_version", own.get("value_wo_version").clone()),
             ("revision", Value::string(&record.metadata.revision)),
         ])
+    }
+
+    fn note(begun: &Begun, key: &str) {
+        begun.note_secret(key);
     }
 
     fn lies_on(value: &Value) -> Option<(SecurableType, String)> {

@@ -200,6 +200,22 @@ async fn a_connection_that_is_not_there_is_a_warning_unless_the_same_plan_makes_
 }
 
 #[tokio::test]
+async fn what_a_connection_refers_to_and_is_not_there_is_a_warning() {
+    let bench = Bench::start().await;
+    let warning = |field: &str| v1::Violation {
+        field: field.to_owned(),
+        value: "\"payments/password\"".to_owned(),
+        problem: "there is no secret `payments/password`".to_owned(),
+        remedy: "create it first".to_owned(),
+    };
+    bench.agent.world().scripted_warnings = vec![warning("kafka.password_secret"), warning("kafka.schema_registry_api_secret_ref")];
+    let planned = bench.plan_connection(None, &connection()).await;
+    let words = planned.words();
+    assert!(!planned.has_errors(), "{words}");
+    assert_eq!(words.matches("Not Ready Yet").count(), 2, "{words}");
+}
+
+#[tokio::test]
 async fn another_name_is_checked_in_the_place_of_the_one_before() {
     let bench = Bench::start().await;
     let stored = bench.applied(&plain_stream()).await;

@@ -197,3 +197,69 @@ fn a_plan_tells_of_a_connection_that_is_not_there_and_of_a_table_that_another_st
     refused.run.assert_error(&["`main.payments.others` writes to that table"]);
     assert!(stage.agent.api().stream(STREAM_NAME).is_ok());
 }
+
+#[test]
+fn a_plan_tells_of_volumes_secrets_and_credentials_that_are_not_there_and_of_none_that_it_makes() {
+    let agent = Agent::start();
+    let workspace = Workspace::new(agent.endpoint());
+    let secret = |key: &str| json!({"scope": "payments", "key": key});
+    let kafka = json!({
+        "bootstrap_servers": "localhost:9093", "sasl_mechanism": "SCRAM-SHA-256", "user": "ada", "password_secret": secret("password"),
+        "schema_registry_url": "https://localhost:8081", "schema_registry_api_key": "ada",
+        "schema_registry_api_secret_secret": secret("registry"),
+    });
+    let iam = json!({"bootstrap_servers": "localhost:9098", "credential": "reader"});
+    let store = |name: &str| format!("/Volumes/main/payments/keys/{name}.jks");
+    let mtls = json!({
+        "keystore_location": store("client"), "truststore_location": store("trust"),
+        "keystore_password_ref": secret("keystore"), "key_password_ref": secret("key"), "truststore_password_ref": secret("trust"),
+    });
+    let direct = json!({"direct_mtls_config": {"bootstrap_servers": "localhost:9094", "mtls_config": mtls}});
+    let mut resources = json!({
+        "featurestore_connection": {"scram": {"name": "scram", "kafka": kafka}, "iam": {"name": "iam", "kafka": iam}},
+        "featurestore_stream": {"subject": with(&config::stream("none"), "/connection_config", direct)},
+    });
+    workspace.write(&document(&resources));
+    let plan = workspace.plan();
+    for missing in [
+        "no secret `payments/password`",
+        "no secret `payments/registry`",
+        "no service credential of that name",
+        "no volume `main.payments.keys`",
+        "no secret `payments/keystore`",
+        "no secret `payments/key`",
+        "no secret `payments/trust`",
+    ] {
+        plan.run.assert_warning(&["Not Ready Yet", missing, "refer to its resource"]);
+    }
+
+    // What the same plan makes first, because it is referred to, is there when it comes to it.
+    resources["featurestore_secret_scope"] = json!({"payments": {"name": "payments"}});
+    resources["featurestore_volume"] = json!({"keys": {"name": "main.payments.keys", "storage_location": "/srv/none"}});
+    resources["featurestore_service_credential"] = json!({"reader": {"name": "reader", "ambient": true}});
+    for key in ["password", "registry", "keystore", "key", "trust"] {
+        resources["featurestore_secret"][key] = json!({
+            "scope": format!("${{{SCOPE}.name}}"), "key": key, "value_wo": "a secret", "value_wo_version": 1,
+        });
+    }
+    let made =
+        |key: &str| json!({"scope": format!("${{featurestore_secret.{key}.scope}}"), "key": format!("${{featurestore_secret.{key}.key}}")});
+    let connections = &mut resources["featurestore_connection"];
+    connections["scram"]["kafka"]["password_secret"] = made("password");
+    connections["scram"]["kafka"]["schema_registry_api_secret_secret"] = made("registry");
+    connections["iam"]["kafka"]["credential"] = json!("${featurestore_service_credential.reader.name}");
+    let mtls = &mut resources["featurestore_stream"]["subject"]["connection_config"]["direct_mtls_config"]["mtls_config"];
+    for (attribute, key) in [
+        ("keystore_password_ref", "keystore"),
+        ("key_password_ref", "key"),
+        ("truststore_password_ref", "trust"),
+    ] {
+        mtls[attribute] = made(key);
+    }
+    for (attribute, file) in [("keystore_location", "client.jks"), ("truststore_location", "trust.jks")] {
+        let folder = "${replace(featurestore_volume.keys.name, \".\", \"/\")}";
+        mtls[attribute] = json!(format!("/Volumes/{folder}/{file}"));
+    }
+    workspace.write(&document(&resources));
+    workspace.plan().run.assert_success().assert_no_warning_but("");
+}

@@ -230,6 +230,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
             Ok(v1::CheckConnectionResponse {
                 violations: as_messages(&checked.violations),
                 missing_capabilities: as_messages(&checked.missing_capabilities),
+                warnings: as_messages(&checked.warnings),
                 used_by: checked.used_by.iter().map(ToString::to_string).collect(),
                 used_by_others: u32::try_from(checked.used_by_others).unwrap_or(u32::MAX),
             })

@@ -11,6 +11,7 @@ pub mod error;
 mod filling;
 mod governed;
 pub mod grants;
+mod missing;
 mod page;
 pub mod secrets;
 pub mod streams;

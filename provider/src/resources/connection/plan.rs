@@ -10,7 +10,7 @@ use tfplugin::value::Value;
 use super::ConnectionResource;
 use super::model::{Declaration, SECRETS, add_stand_ins_for_secrets};
 use crate::client::consult::{Consulted, consult, denied, unanswered};
-use crate::client::diagnostics::{missing_capabilities, violations};
+use crate::client::diagnostics::{attribute_of, missing_capabilities, violations, worries};
 use crate::client::error::AgentError;
 use crate::session::PlanChecks;
 
@@ -77,6 +77,12 @@ impl ConnectionResource {
                         .filter(|it| is_secret(it) || !declared.is_unsure(&it.field))
                         .collect()
                 };
+                let begins = |it: &v1::Violation| {
+                    let attribute = attribute_of(&it.field);
+                    self.session.begun().has_named(attribute, plan.planned.dig(attribute))
+                };
+                let warned: Vec<v1::Violation> = sure(answer.warnings).into_iter().filter(|it| !begins(it)).collect();
+                plan.diagnostics.extend(worries(&warned, &self.schema));
                 plan.diagnostics.extend(violations(&sure(answer.violations), &self.schema));
                 plan.diagnostics
                     .extend(missing_capabilities(&sure(answer.missing_capabilities), &self.schema));

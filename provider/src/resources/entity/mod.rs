@@ -24,6 +24,7 @@ use tfplugin::resource::{
 use tfplugin::schema::Schema;
 use tfplugin::value::Value;
 
+use crate::begun::Begun;
 use crate::client::AgentClient;
 use crate::client::diagnostics::{failure, violation};
 use crate::client::error::AgentError;
@@ -84,6 +85,13 @@ pub(crate) trait Entity: Sized + Send + Sync + 'static {
     fn warning(record: &Self::Record) -> Option<Diagnostic> {
         let _ = record;
         None
+    }
+
+    /// Notes that the plan makes it.
+    fn note(begun: &Begun, key: &str) {
+        if let Some(securable_type) = Self::SECURABLE {
+            begun.note(securable_type, key);
+        }
     }
 
     /// What it lies on, and goes with.

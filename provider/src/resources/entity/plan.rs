@@ -10,8 +10,8 @@ use crate::begun::Begun;
 
 /// Notes what the plan makes, and plans to do once more on another life what was done on the one that ends.
 pub(super) fn lives<E: Entity>(begun: &Begun, request: &PlanRequest<'_>, plan: &mut Plan) {
-    if let (PlanKind::Create, Some(securable_type)) = (request.kind, E::SECURABLE) {
-        begun.note(securable_type, &E::key(&plan.planned));
+    if request.kind == PlanKind::Create {
+        E::note(begun, &E::key(&plan.planned));
     }
     let (PlanKind::Update, Some(attribute)) = (request.kind, E::LIFE) else {
         return;

@@ -333,10 +333,7 @@ impl StreamResource {
 
     /// What would be refused as things are, except what this plan makes before the stream.
     fn tell_worries(&self, declared: &Declaration, found: Vec<v1::Violation>, plan: &mut Plan) {
-        let begins = |it: &v1::Violation| {
-            let named = plan.planned.dig(&it.field).as_str();
-            named.is_some_and(|name| self.session.begun().has(SecurableType::Connection, name))
-        };
+        let begins = |it: &v1::Violation| self.session.begun().has_named(&it.field, plan.planned.dig(&it.field));
         let found: Vec<v1::Violation> = found
             .into_iter()
             .filter(|it| !declared.is_unsure(&it.field) && !begins(it))

@@ -120,6 +120,7 @@ impl ConnectionService for Services {
             v1::CheckConnectionResponse {
                 violations: Vec::new(),
                 missing_capabilities,
+                warnings: world.scripted_warnings.clone(),
                 used_by: world.used_by.clone(),
                 used_by_others: world.used_by_others,
             },

@@ -18,6 +18,7 @@ use stream_spec::{capability, validate};
 use super::Services;
 use super::error::{Kind, ServiceError};
 use super::filling::Filling;
+use super::missing;
 use super::page::{Page, PageRequest};
 use super::users::{self, Used};
 use crate::connections::secrets_revision;
@@ -61,6 +62,8 @@ pub struct CheckedConnection {
     pub violations: Vec<Violation>,
     /// What this agent cannot do yet.
     pub missing_capabilities: Vec<Violation>,
+    /// What it names and what is not there: it may be when a client is opened.
+    pub warnings: Vec<Violation>,
     /// Streams that use the existing connection of that name, some of those that the caller may read.
     pub used_by: Vec<StreamName>,
     /// How many use it that the caller may not read.
@@ -188,6 +191,7 @@ impl ConnectionService {
         users.readable.truncate(NAMES_IN_A_MESSAGE_MAX);
         let existing = self.services.store.connection(name).await?;
         Ok(CheckedConnection {
+            warnings: missing::of_connection(&self.services.store, &connection.spec).await?,
             used_by: users.readable,
             used_by_others: users.others,
             ..self.judge(connection, existing.as_ref(), Values::StandIns)
@@ -219,8 +223,7 @@ impl ConnectionService {
         CheckedConnection {
             violations,
             missing_capabilities: capability::missing(&capability::needed_by_connection(spec), &self.services.capabilities),
-            used_by: Vec::new(),
-            used_by_others: 0,
+            ..CheckedConnection::default()
         }
     }
 

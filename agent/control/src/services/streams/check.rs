@@ -2,7 +2,7 @@
 
 use stream_pipeline::status::SubjectProgress;
 use stream_spec::name::StreamName;
-use stream_spec::stream::{ConnectionConfig, SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
+use stream_spec::stream::{SchemaConfig, SourceConfig, StreamOperations, StreamSpec};
 use stream_spec::types::Field;
 use stream_spec::verdict::Verdict;
 use stream_spec::violation::Violation;
@@ -11,6 +11,7 @@ use stream_spec::{capability, subscription, table, validate};
 use super::{StreamService, StreamView};
 use crate::governance::{Action, RequestContext, Securable};
 use crate::services::error::ServiceError;
+use crate::services::missing;
 use crate::store::records::{Presence, StreamRecord};
 
 /// A definition to check.
@@ -82,9 +83,9 @@ impl StreamService {
             let leaves = existing.as_ref().or(replaced.as_ref());
             self.what_is_in_the_way(context, spec, leaves, &mut answer).await?;
             if request.as_new || existing.is_none() {
-                answer.warnings.extend(self.missing_connections(spec).await?);
+                answer.warnings.extend(missing::connections_of(&services.store, spec).await?);
             }
-            answer.warnings.extend(self.connection_warnings(spec).await?);
+            answer.warnings.extend(self.certificate_warnings(spec).await?);
         }
         if let (Some(existing), false) = (existing, request.as_new) {
             if self.may_read(context, &existing).await? {
@@ -161,28 +162,6 @@ impl StreamService {
             return Ok(None);
         };
         Ok(self.may_read(context, &record).await?.then_some(record))
-    }
-
-    /// Connections that are named and not there. They may be made before the stream is: no plan's check can tell.
-    async fn missing_connections(&self, spec: &StreamSpec) -> Result<Vec<Violation>, ServiceError> {
-        let own = match &spec.connection {
-            ConnectionConfig::UcConnectionName(name) => Some(("connection_config.uc_connection_name", name)),
-            ConnectionConfig::DirectMtls(_) => None,
-        };
-        let of_registry = match &spec.schemas {
-            SchemaConfig::Registry(registry) => registry.uc_connection.as_ref(),
-            SchemaConfig::Direct(_) => None,
-        };
-        let of_registry = of_registry.map(|name| ("schema_config.schema_registry_config.uc_connection", name));
-        let mut missing = Vec::new();
-        for (field, name) in own.into_iter().chain(of_registry) {
-            if self.services.store.connection(name).await?.is_none() {
-                let problem = "there is no connection of that name";
-                let remedy = "create it first; where the same plan does, refer to its resource, so that it comes first";
-                missing.push(Violation::new(field, name.as_str(), problem, remedy));
-            }
-        }
-        Ok(missing)
     }
 
     /// What a create would find where its table is to go. The stream that leaves, of that name or the one that is replaced, goes

@@ -16,6 +16,7 @@ use super::{StreamService, StreamView, not_found};
 use crate::clock;
 use crate::governance::{Action, RequestContext, Securable};
 use crate::services::error::{Kind, ServiceError};
+use crate::services::missing;
 use crate::state::StreamState;
 use crate::store::InsertedStream;
 use crate::store::records::{DeclaredStream, Presence, StreamRecord};
@@ -57,7 +58,7 @@ impl StreamService {
         if let Some(existing) = services.store.stream_by_name(&new.spec.name).await? {
             return self.answer_for_existing(existing, &new).await;
         }
-        let missing = self.missing_beside(&new.spec).await?;
+        let missing = missing::of_certificate(&services.store, &new.spec).await?;
         if !missing.is_empty() {
             return Err(ServiceError::Precondition(missing));
         }

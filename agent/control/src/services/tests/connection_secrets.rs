@@ -300,3 +300,44 @@ async fn a_plan_may_stand_in_for_a_secret_and_knows_of_the_one_that_is_kept() {
     let checked = agent.connections.check_connection(request).await.unwrap().into_inner();
     assert!(checked.violations.is_empty(), "{checked:?}");
 }
+
+#[tokio::test]
+async fn a_check_tells_of_secrets_and_credentials_that_are_not_there() {
+    let mut agent = Agent::start().await;
+    let secret = |key: &str| {
+        Some(v1::SecretRef {
+            scope: "payments".into(),
+            key: key.into(),
+        })
+    };
+    let referring = with(|kafka| {
+        kafka.password_secret = secret("kafka");
+        kafka.schema_registry_url = Some("https://registry".into());
+        kafka.schema_registry_api_key = Some("ada".into());
+        kafka.schema_registry_api_secret_ref = secret("registry");
+    });
+    let signing = with(|kafka| {
+        (kafka.sasl_mechanism, kafka.user) = (None, None);
+        kafka.credential = Some("reader".into());
+    });
+    for (made, connection, expected) in [
+        (
+            "",
+            &referring,
+            &["kafka.password_secret", "kafka.schema_registry_api_secret_ref"][..],
+        ),
+        ("kafka", &referring, &["kafka.schema_registry_api_secret_ref"]),
+        ("registry", &referring, &[]),
+        ("", &signing, &["kafka.credential"]),
+    ] {
+        if !made.is_empty() {
+            agent.put_secret("payments", made, SECRET).await;
+        }
+        let connection = Some(connection.clone());
+        let checked = agent.connections.check_connection(v1::CheckConnectionRequest { connection }).await;
+        let checked = checked.unwrap().into_inner();
+        let warned: Vec<&str> = checked.warnings.iter().map(|warning| warning.field.as_str()).collect();
+        assert_eq!(warned, expected, "{checked:?}");
+        assert!(checked.violations.is_empty(), "what is not there may come: {checked:?}");
+    }
+}
