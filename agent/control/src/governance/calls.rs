@@ -63,7 +63,7 @@ calls! {
         UpdateConnection: [Update Connection, Update DeclaredConnection];
         DeleteConnection: [Delete Connection];
         CheckConnection: [Check DeclaredConnection, Check Unreadable];
-        TestConnection: [Test Connection, Test DeclaredConnection];
+        TestConnection: [Test Connection, Test DeclaredConnection, Create NewStream];
         ExecuteSql: [
             Create DeclaredConnection, Update Connection, Update DeclaredConnection, Delete Connection, List Connections, Read Connection
         ];

@@ -85,6 +85,9 @@ fn needs(call: Call, action: Action, kind: SecurableKind) -> String {
         asks if action == Action::Create && asks.contains(&(Action::Check, kind)) => {
             format!("to check one in the place of another {}: what it takes to create it", kind.noun())
         }
+        _ if call == Call::TestConnection && kind == SecurableKind::NewStream => {
+            "to test the one of a stream: what it takes to create that stream".to_owned()
+        }
         _ if kind == SecurableKind::Unreadable => format!("to check one that cannot be read: {needed}"),
         _ if kind == SecurableKind::DeclaredConnection => format!("to {} one as it is declared: {needed}", action.verb()),
         _ => format!("to {} {}: {needed}", action.verb(), kind.noun()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use featurestore_proto::convert::{connection_from_spec, connection_to_spec, violation_from_spec};
+use featurestore_proto::convert::{connection_from_spec, connection_to_spec, stream_to_spec, violation_from_spec};
 use featurestore_proto::v1;
 use stream_spec::connection::ConnectionSpec;
 use stream_spec::violation::Violation;
@@ -248,6 +248,7 @@ impl v1::connection_service_server::ConnectionService for ConnectionsOverGrpc {
                 Target::Connection(connection) => {
                     ConnectionToTest::Declared(Box::new(declared(connection).map_err(ServiceError::Invalid)?))
                 }
+                Target::Stream(stream) => ConnectionToTest::OfStream(Box::new(stream_to_spec(&stream).map_err(ServiceError::Invalid)?)),
             };
             let steps = self.0.test(&context, target).await?.into_iter().map(|step| v1::TestStep {
                 name: step.name.to_owned(),

@@ -184,6 +184,10 @@ async fn about_connections(door: &Door, call: Call, action: Action, securable: S
             let target = Some(Target::Connection(connection_from_spec(spec)));
             client.test_connection(v1::TestConnectionRequest { target }).await.map(drop)
         }
+        (Call::TestConnection, Securable::NewStream(spec)) => {
+            let target = Some(Target::Stream(unsound(spec)));
+            client.test_connection(v1::TestConnectionRequest { target }).await.map(drop)
+        }
         (Call::ExecuteSql, _) => {
             let statement = statement(action, securable);
             client.execute_sql(v1::ExecuteSqlRequest { statement }).await.map(drop)
