@@ -282,8 +282,17 @@ impl Api {
     /// # Errors
     /// As the agent answers.
     pub fn declare_stream(&self, stream: Stream) -> Result<StreamRecord, Status> {
+        self.declare_stream_with(stream, StreamOperations::default())
+    }
+
+    /// The same with operations other than the defaults.
+    ///
+    /// # Errors
+    /// As the agent answers.
+    pub fn declare_stream_with(&self, stream: Stream, operations: StreamOperations) -> Result<StreamRecord, Status> {
         let request = CreateStreamRequest {
             stream: Some(stream),
+            operations: Some(operations),
             wait: Some(prost_types::Duration::default()),
             ..CreateStreamRequest::default()
         };

@@ -21,6 +21,7 @@ use crate::wait::wait_until;
 /// A broker. It keeps its data and its address over restarts.
 pub struct Kafka {
     folder: PathBuf,
+    security: Option<PathBuf>,
     process: Mutex<Option<Child>>,
     bootstrap: String,
     admin: AdminClient<DefaultClientContext>,
@@ -58,6 +59,7 @@ impl Kafka {
         let admin = client_config(&bootstrap).create().expect("an admin client");
         Self {
             folder,
+            security: security.map(Path::to_owned),
             process: Mutex::new(Some(process)),
             bootstrap,
             admin,
@@ -94,7 +96,7 @@ impl Kafka {
     pub fn start_again(&self) {
         let mut process = self.process.lock().unwrap();
         assert!(process.is_none(), "the broker still runs");
-        *process = Some(launch(&self.folder, &["--again"], None, ""));
+        *process = Some(launch(&self.folder, &["--again"], self.security.as_deref(), ""));
     }
 
     /// Requests of a client of that id that were answered so far, by a name such as `METADATA`. The broker must be one that tells

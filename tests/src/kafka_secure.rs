@@ -6,6 +6,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use featurestore_proto::v1::connection::Options;
+use featurestore_proto::v1::{Connection, KafkaConnection};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, date_time_ymd};
 
 use crate::kafka::Kafka;
@@ -92,6 +94,31 @@ impl SecureKafka {
             Listener::Mtls => "bootstrap-mtls",
             Listener::Expired => "bootstrap-expired",
         })
+    }
+
+    /// A connection to a listener, by a mechanism if it is one of SASL.
+    #[must_use]
+    pub fn connection(&self, name: &str, listener: Listener, mechanism: Option<&str>, user: &str, password: &str) -> Connection {
+        let protocol = match listener {
+            Listener::Ssl | Listener::Mtls | Listener::Expired => "SSL",
+            Listener::SaslPlaintext => "SASL_PLAINTEXT",
+            Listener::SaslSsl => "SASL_SSL",
+        };
+        let ca_pem = (listener != Listener::SaslPlaintext).then(|| self.authority.clone());
+        let kafka = KafkaConnection {
+            bootstrap_servers: self.bootstrap(listener),
+            security_protocol: protocol.to_owned(),
+            sasl_mechanism: mechanism.map(str::to_owned),
+            user: mechanism.map(|_| user.to_owned()),
+            password: mechanism.map(|_| password.to_owned()),
+            ca_pem,
+            ..KafkaConnection::default()
+        };
+        Connection {
+            name: name.to_owned(),
+            options: Some(Options::Kafka(kafka)),
+            ..Connection::default()
+        }
     }
 
     /// The authority that signed the broker's certificate, PEM.

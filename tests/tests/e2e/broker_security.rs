@@ -53,28 +53,8 @@ impl Scene {
         self.sent.extend(producer.send_all(&self.topic, &orders));
     }
 
-    /// A connection to a listener, by a mechanism if it is one of SASL.
     fn connection(&self, name: &str, listener: Listener, mechanism: Option<&str>, user: &str, password: &str) -> Connection {
-        let protocol = match listener {
-            Listener::Ssl | Listener::Mtls | Listener::Expired => "SSL",
-            Listener::SaslPlaintext => "SASL_PLAINTEXT",
-            Listener::SaslSsl => "SASL_SSL",
-        };
-        let ca_pem = (listener != Listener::SaslPlaintext).then(|| self.kafka.authority().to_owned());
-        let kafka = KafkaConnection {
-            bootstrap_servers: self.kafka.bootstrap(listener),
-            security_protocol: protocol.to_owned(),
-            sasl_mechanism: mechanism.map(str::to_owned),
-            user: mechanism.map(|_| user.to_owned()),
-            password: mechanism.map(|_| password.to_owned()),
-            ca_pem,
-            ..KafkaConnection::default()
-        };
-        Connection {
-            name: name.to_owned(),
-            options: Some(Options::Kafka(kafka)),
-            ..Connection::default()
-        }
+        self.kafka.connection(name, listener, mechanism, user, password)
     }
 
     /// Makes a stream from the topic's beginning on a connection; its table's name.

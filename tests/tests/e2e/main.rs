@@ -54,6 +54,7 @@ mod registry_streams;
 mod replacement;
 mod rows;
 mod secure;
+mod security_matrix;
 mod sources;
 mod sources_brokers;
 mod stage;

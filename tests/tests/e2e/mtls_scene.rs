@@ -63,12 +63,16 @@ impl<'a> By<'a> {
 impl Scene {
     /// With a truststore `trust.jks`, and the secrets `store`, `key` and `wrong`.
     pub(crate) fn new() -> Self {
-        let kafka = SecureKafka::start();
+        Self::at(SecureKafka::start(), Agent::start_with(&["--discovery-interval", "1s"]))
+    }
+
+    /// The same with that broker and that agent.
+    pub(crate) fn at(kafka: SecureKafka, agent: Agent) -> Self {
         let topic = unique("certified");
         kafka.kafka().create_topic(&topic, PARTITIONS);
         let scene = Self {
             kafka,
-            agent: Agent::start_with(&["--discovery-interval", "1s"]),
+            agent,
             folder: fresh_folder("volume"),
             topic,
             sent: Vec::new(),
