@@ -141,6 +141,21 @@ impl SecureKafka {
 
     /// Gives a user a password of SCRAM, in the place of the one before.
     pub fn set_scram_password(&self, user: &str, mechanism: &str, password: &str) {
+        self.administer("ScramUser.java", &[user, mechanism], password);
+    }
+
+    /// Forbids a user something; `what` is the kind of a resource, and `name` which one.
+    pub fn deny(&self, user: &str, operation: &str, what: &str, name: &str) {
+        self.administer("Acl.java", &["DENY", user, operation, what, name], "");
+    }
+
+    /// Forbids it no more.
+    pub fn deny_no_more(&self, user: &str, operation: &str, what: &str, name: &str) {
+        self.administer("Acl.java", &["FORGET", user, operation, what, name], "");
+    }
+
+    /// Runs a program of Java beside the broker's scripts, with Kafka's own client.
+    fn administer(&self, program: &str, arguments: &[&str], input: &str) {
         let scripts = repository().join("scripts/kafka");
         let home = &test_parts().kafka_home;
         let jars = Command::new(scripts.join("classpath.sh")).arg(home).output().unwrap().stdout;
@@ -152,19 +167,16 @@ impl SecureKafka {
                 "-cp",
             ])
             .arg(String::from_utf8(jars).unwrap().trim())
-            .arg(scripts.join("ScramUser.java"))
-            .args([self.kafka.bootstrap(), user, mechanism])
+            .arg(scripts.join(program))
+            .arg(self.kafka.bootstrap())
+            .args(arguments)
             .stdin(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .expect("start java");
-        java.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        java.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         let ended = java.wait_with_output().unwrap();
-        assert!(
-            ended.status.success(),
-            "set a SCRAM password: {}",
-            String::from_utf8_lossy(&ended.stderr)
-        );
+        assert!(ended.status.success(), "{program}: {}", String::from_utf8_lossy(&ended.stderr));
     }
 }
 

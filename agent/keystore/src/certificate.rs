@@ -60,6 +60,11 @@ impl CertificateFacts {
         (now < self.not_before).then(|| OutOfDate::NotValidUntil(moment(self.not_before)))
     }
 
+    /// The last moment at which it is good, as in `2026-03-01T00:00:00Z`.
+    pub fn until(&self) -> String {
+        moment(self.not_after)
+    }
+
     /// Whether it is for that host or address.
     pub fn is_for(&self, host: &str) -> bool {
         match host.parse::<IpAddr>() {
@@ -77,6 +82,23 @@ impl CertificateFacts {
             false => error::names(all.iter().map(String::as_str)),
         }
     }
+}
+
+/// Why a client whose certificates are these, its own first, is let in nowhere at a moment: a CamelCase word for machines, and whose
+/// certificate has which problem. Nothing if all of them are good.
+pub fn client_fault(chain: &[CertificateFacts], now: i64) -> Option<(&'static str, String)> {
+    chain.iter().enumerate().find_map(|(number, facts)| {
+        let problem = facts.out_of_date(now)?;
+        let reason = match problem {
+            OutOfDate::ExpiredOn(_) => "ClientCertificateExpired",
+            OutOfDate::NotValidUntil(_) => "ClientCertificateNotYetValid",
+        };
+        let whose = match number {
+            0 => "the client's certificate",
+            _ => "a certificate that the client's is signed by",
+        };
+        Some((reason, format!("{whose}, `{}`, {problem}", facts.subject)))
+    })
 }
 
 /// Why a certificate is not good at the moment; each with a date as in `2026-03-01T00:00:00Z`.
@@ -146,6 +168,35 @@ mod tests {
         assert_eq!(said(facts.not_before), None);
         assert_eq!(said(facts.not_after), None);
         assert_eq!(said(facts.not_after + 1).as_deref(), Some("has expired on 2026-03-01T00:00:00Z"));
+    }
+
+    #[test]
+    fn the_first_certificate_of_a_client_that_is_out_of_date_is_named() {
+        let named = |name: &str, until: i32| {
+            facts(|params| {
+                params.distinguished_name.push(DnType::CommonName, name);
+                params.not_after = date_time_ymd(until, 3, 1);
+            })
+        };
+        let (now, good) = (named("own", 2025).not_after, named("own", 2026));
+        assert_eq!(client_fault(&[good.clone(), named("between", 2026)], now), None);
+        assert_eq!(client_fault(&[], now), None);
+        for (chain, reason, said) in [
+            (
+                [named("own", 2024), named("between", 2024)],
+                "ClientCertificateExpired",
+                "the client's certificate, `CN=own`, has expired on 2024-03-01T00:00:00Z",
+            ),
+            (
+                [good.clone(), named("between", 2024)],
+                "ClientCertificateExpired",
+                "a certificate that the client's is signed by, `CN=between`, has expired on 2024-03-01T00:00:00Z",
+            ),
+        ] {
+            assert_eq!(client_fault(&chain, now), Some((reason, said.to_owned())));
+        }
+        let early = client_fault(&[good.clone()], good.not_before - 1);
+        assert_eq!(early.map(|(reason, _)| reason), Some("ClientCertificateNotYetValid"));
     }
 
     #[test]

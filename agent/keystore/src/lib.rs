@@ -16,7 +16,7 @@ pub mod limits;
 mod pem;
 mod pkcs12;
 
-pub use certificate::{CertificateFacts, OutOfDate};
+pub use certificate::{CertificateFacts, OutOfDate, client_fault};
 pub use error::KeystoreError;
 pub use identity::{ClientIdentity, Trusted, client_identity, trusted_certificates};
 pub use pem::certificates_pem;

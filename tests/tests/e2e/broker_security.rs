@@ -124,7 +124,7 @@ fn changed(connection: &Connection, change: impl FnOnce(&mut KafkaConnection)) -
 }
 
 /// Names of the steps that worked, then the message of the first one that did not.
-fn said(steps: &[TestStep]) -> (Vec<&str>, String) {
+pub(crate) fn said(steps: &[TestStep]) -> (Vec<&str>, String) {
     let worked = steps.iter().take_while(|step| step.ok).map(|step| step.name.as_str()).collect();
     let failed = steps
         .iter()
@@ -242,6 +242,30 @@ fn what_keeps_a_connection_from_working_is_said_by_the_test_and_by_the_stream() 
             "TlsFailed",
             vec!["does not come about"],
         ),
+        (
+            "tls_there",
+            changed(&good, |kafka| {
+                kafka.security_protocol = "SASL_PLAINTEXT".to_owned();
+                kafka.ca_pem = None;
+            }),
+            vec!["address", "tls"],
+            "OtherSecurityProtocol",
+            vec!["its port seems to be one for TLS", "set `security_protocol` to SSL or SASL_SSL"],
+        ),
+        (
+            "sasl_there",
+            changed(&ssl, |kafka| kafka.bootstrap_servers = scene.kafka.bootstrap(Listener::SaslSsl)),
+            vec!["address", "tls"],
+            "OtherSecurityProtocol",
+            vec!["its port seems to be one for SASL"],
+        ),
+        (
+            "no_sasl_there",
+            changed(&good, |kafka| kafka.bootstrap_servers = scene.kafka.bootstrap(Listener::Ssl)),
+            vec!["address", "tls"],
+            "OtherSecurityProtocol",
+            vec!["takes no user on that port", "set `security_protocol` to SSL"],
+        ),
     ] {
         let connection = Connection {
             name: name.to_owned(),
@@ -275,6 +299,35 @@ fn what_keeps_a_connection_from_working_is_said_by_the_test_and_by_the_stream() 
     };
     scene.api().update_connection(&right, &["kafka.password"]).unwrap();
     scene.assert_all_in("main.secured.wrong_password_raw");
+}
+
+#[test]
+fn what_a_user_may_not_do_is_said_and_nothing_more_is_asked_for() {
+    let mut scene = Scene::new();
+    for user in ["unseeing", "unreading"] {
+        scene.kafka.set_scram_password(user, "SCRAM-SHA-256", PASSWORD);
+        let connection = scene.connection(user, Listener::SaslPlaintext, Some("SCRAM-SHA-256"), user, PASSWORD);
+        scene.api().create_connection(&connection).unwrap();
+        // Reading takes nothing of the cluster.
+        scene.kafka.deny(user, "ALL", "CLUSTER", "kafka-cluster");
+    }
+    scene.kafka.deny("unseeing", "DESCRIBE", "TOPIC", &scene.topic);
+    scene.produce(5);
+    let unreading = scene.stream("unreading", "unreading");
+    scene.assert_all_in(&unreading);
+    scene.kafka.deny("unreading", "READ", "TOPIC", &scene.topic);
+    let unseeing = scene.stream("unseeing", "unseeing");
+    scene.await_condition(
+        "unseeing",
+        "TopicRefused",
+        &[&format!("`{}`", scene.topic), "opic authorization failed", "permissions"],
+    );
+    scene.produce(5);
+    scene.await_condition("unreading", "PartitionError", &["may see the topic and not read it", "grant READ"]);
+    scene.kafka.deny_no_more("unreading", "READ", "TOPIC", &scene.topic);
+    scene.kafka.deny_no_more("unseeing", "DESCRIBE", "TOPIC", &scene.topic);
+    scene.assert_all_in(&unreading);
+    scene.assert_all_in(&unseeing);
 }
 
 /// How a test keeps a connection's password.

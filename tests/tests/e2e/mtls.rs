@@ -2,7 +2,9 @@
 //! and a store that is replaced loses and repeats nothing.
 
 use std::fs;
+use std::time::Duration;
 
+use e2e::api::Target;
 use e2e::kafka_secure::Listener;
 use e2e::key_stores::{KeyKind, Kind, Stores};
 use e2e::limits::STREAM_SETTLES;
@@ -10,8 +12,10 @@ use e2e::paths::repository;
 use e2e::plan::Action;
 use e2e::terraform::Workspace;
 use e2e::wait::wait_until;
+use featurestore_proto::v1::Stream;
 use tonic::Code;
 
+use crate::broker_security::said;
 use crate::mtls_scene::{By, KEY, STORE, Scene, VOLUME, assert_without_keys};
 
 #[test]
@@ -217,6 +221,90 @@ fn what_keeps_a_store_from_working_is_said_by_the_plan_and_by_the_stream() {
         });
         scene.assert_all_in(table);
     }
+}
+
+#[test]
+fn a_client_certificate_is_tried_before_a_stream_shows_it() {
+    let scene = Scene::new();
+    let good = scene.client("good", KeyKind::Ec, Kind::Good);
+    let old = scene.client("old", KeyKind::Ec, Kind::Expired);
+    let stranger = scene.client("stranger", KeyKind::Ec, Kind::OfAStranger);
+    let mut stores = Stores::default();
+    for (name, client) in [("good.jks", &good), ("old.jks", &old), ("stranger.jks", &stranger)] {
+        stores.keystore("JKS", &scene.file(name), (STORE, STORE), &[client]);
+    }
+    scene.write(&mut stores);
+    let by = |keystore| By::keystore(keystore);
+    let wrong = By {
+        keystore_password: "wrong",
+        ..by("good.jks")
+    };
+    let expired = By {
+        listener: Listener::Expired,
+        ..by("good.jks")
+    };
+    for (by, worked, failed) in [
+        (by("good.jks"), &["address", "tls", "authentication", "topics"][..], ""),
+        (
+            by("old.jks"),
+            &[],
+            "authentication: the keystore `/Volumes/main/secured/keys/old.jks`: the client's certificate, `CN=old`, has expired on \
+             2021-03-01T00:00:00Z",
+        ),
+        (by("stranger.jks"), &["address", "tls"], "no authority that the broker trusts"),
+        (wrong, &[], "the secret `stores/wrong`"),
+        (by("none.jks"), &[], "there is no file `/Volumes/main/secured/keys/none.jks`"),
+        (expired, &["address"], "tls: the certificate of Kafka"),
+    ] {
+        let stream = scene.message("tried", &by);
+        let steps = scene.api().test_connection(Target::Stream(stream)).unwrap();
+        let (found, _) = said(&steps);
+        let told: Vec<String> = steps.iter().map(|step| format!("{}: {}", step.name, step.message)).collect();
+        assert_eq!(found, worked, "{steps:?}");
+        assert!(told.iter().any(|told| told.contains(failed)), "{failed}: {steps:?}");
+        assert!(
+            !worked.contains(&"topics") || told[2].contains("`CN=good`, good until "),
+            "{steps:?}"
+        );
+    }
+    let refused = scene.api().test_connection(Target::Stream(Stream::default())).unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+    assert_eq!(scene.api().stream("main.secured.tried").unwrap_err().code(), Code::NotFound);
+}
+
+/// Longer than it takes to read some records, on a slow machine too.
+const BRIEF: Duration = Duration::from_secs(45);
+
+#[test]
+fn a_certificate_that_expires_in_use_is_said_with_its_date_while_records_are_read_and_when_none_can_be() {
+    let mut scene = Scene::new();
+    scene.produce(5);
+    let good = scene.client("good", KeyKind::Ec, Kind::Good);
+    scene.write(Stores::default().keystore("JKS", &scene.file("client.jks"), (STORE, STORE), &[&good]));
+    let table = scene.stream("brief", &By::keystore("client.jks"));
+    scene.assert_all_in(&table);
+    let brief = scene.client("brief", KeyKind::Ec, Kind::Brief(BRIEF));
+    scene.put("JKS", "client.jks", &brief);
+    wait_until("it is in use", STREAM_SETTLES, || {
+        let log = scene.agent.log();
+        log.contains("stores of keys were changed").then_some(()).ok_or("not yet")
+    });
+    let expired = "the client's certificate, `CN=brief`, has expired on 2";
+    scene.await_condition("brief", "ClientCertificateExpired", &[expired, "as long as the connections"]);
+    scene.produce(5);
+    scene.assert_all_in(&table);
+
+    // A new connection does not come about.
+    scene.kafka.kafka().kill();
+    scene.kafka.kafka().start_again();
+    scene.await_condition(
+        "brief",
+        "ClientCertificateExpired",
+        &["does not let the client in", expired, "into the keystore"],
+    );
+    scene.produce(5);
+    scene.put("JKS", "client.jks", &good);
+    scene.assert_all_in(&table);
 }
 
 #[test]

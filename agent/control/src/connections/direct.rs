@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
-use stream_keystore::{CertificateFacts, KeystoreError, OutOfDate, certificates_pem, client_identity, trusted_certificates};
+use stream_keystore::{CertificateFacts, KeystoreError, certificates_pem, client_fault, client_identity, trusted_certificates};
 use stream_pipeline::connection::{ClientProperties, PropertyValue};
 use stream_pipeline::error::PipelineError;
 use stream_spec::stream::{DirectMtlsConfig, SecretRef};
@@ -129,12 +129,13 @@ fn properties(direct: &DirectMtlsConfig, stores: &Stores, now: i64) -> Result<BT
         };
         unusable(reason, ("keystore", &mtls.keystore_location), secret, &error)
     })?;
-    for (number, certificate) in identity.chain.iter().enumerate() {
-        let facts = CertificateFacts::read(certificate);
-        let facts = facts.map_err(|error| unusable("KeystoreUnusable", ("keystore", &mtls.keystore_location), None, &error))?;
-        if let Some(problem) = facts.out_of_date(now) {
-            return Err(out_of_date(&mtls.keystore_location, number == 0, &facts.subject, &problem));
-        }
+    let chain = identity.chain.iter().map(|certificate| CertificateFacts::read(certificate));
+    let chain = chain.collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|error| unusable("KeystoreUnusable", ("keystore", &mtls.keystore_location), None, &error))?;
+    if let Some((reason, problem)) = client_fault(&chain, now) {
+        let location = &mtls.keystore_location;
+        let message = format!("the keystore `{location}`: {problem}; put one that is good now there, and look at the clock");
+        return Err(unavailable(reason, message));
     }
     let truststore_password: PropertyValue = text(&stores.truststore_password).into();
     let trusted = trusted_certificates(stores.truststore.expose(), truststore_password.expose()).map_err(|error| {
@@ -162,19 +163,5 @@ fn properties(direct: &DirectMtlsConfig, stores: &Stores, now: i64) -> Result<BT
 fn unusable(reason: &'static str, (what, location): (&str, &str), secret: Option<&SecretRef>, error: &KeystoreError) -> PipelineError {
     let secret = secret.map(|secret| format!(" with the secret `{}/{}`", secret.scope, secret.key));
     let message = format!("the {what} `{location}`{}: {error}", secret.unwrap_or_default());
-    unavailable(reason, message)
-}
-
-fn out_of_date(location: &str, is_own: bool, subject: &str, problem: &OutOfDate) -> PipelineError {
-    let reason = match problem {
-        OutOfDate::ExpiredOn(_) => "ClientCertificateExpired",
-        OutOfDate::NotValidUntil(_) => "ClientCertificateNotYetValid",
-    };
-    let whose = match is_own {
-        true => "the client's certificate",
-        false => "a certificate that the client's is signed by",
-    };
-    let message =
-        format!("the keystore `{location}`: {whose}, `{subject}`, {problem}; put one that is good now there, and look at the clock");
     unavailable(reason, message)
 }

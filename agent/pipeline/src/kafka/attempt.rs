@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use rdkafka::consumer::Consumer;
 use stream_spec::connection::parse_servers;
 use tokio::net::TcpStream;
 
@@ -41,9 +40,7 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
         return Ok(steps);
     }
     let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
-    let protocol = properties.properties.get("security.protocol").map_or("", |value| value.expose());
-    let (uses_tls, uses_sasl) = (protocol.contains("ssl"), protocol.contains("sasl"));
-    let shows_certificate = properties.properties.contains_key("ssl.certificate.pem");
+    let (uses_tls, uses_sasl) = (client.security().uses_tls, client.security().uses_sasl);
     let tls_done = || {
         if uses_tls {
             "TLS came about, and the broker's certificate is trusted"
@@ -51,22 +48,25 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
             "not used"
         }
     };
-    let sasl_done = || match (uses_sasl, shows_certificate) {
-        (true, _) => "the broker lets the user in",
-        (false, true) => "the broker accepts the client's certificate",
-        (false, false) => "not used",
+    let sasl_done = || match (uses_sasl, client.security().shown_name()) {
+        (true, _) => "the broker lets the user in".to_owned(),
+        // It may have asked for none: nobody but the broker knows.
+        (false, Some(certificate)) => format!("the broker lets the client in, whose certificate is {certificate}"),
+        (false, None) => "not used".to_owned(),
     };
     match client.cluster_id().await {
         Ok(id) => {
             steps.push(ConnectionStep::of(ConnectionStep::TLS, Ok(tls_done().to_owned())));
-            steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Ok(sasl_done().to_owned())));
+            steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Ok(sasl_done())));
             steps.push(ConnectionStep::of(ConnectionStep::TOPICS, topics(&client, &id).await));
         }
         Err(error) => {
             let kind = client.trouble_now().map(|trouble| trouble.kind);
             match kind {
                 // What is no trouble of TLS comes after it, if there is any. The client's certificate says who it is, as a user does.
-                Some(TroubleKind::Authentication | TroubleKind::Credential | TroubleKind::ClientCertificate) => {
+                Some(
+                    TroubleKind::Authentication | TroubleKind::Credential | TroubleKind::ClientCertificate | TroubleKind::OtherProtocol(_),
+                ) => {
                     steps.push(ConnectionStep::of(ConnectionStep::TLS, Ok(tls_done().to_owned())));
                     steps.push(ConnectionStep::of(ConnectionStep::AUTHENTICATION, Err(error.to_string())));
                 }
@@ -115,7 +115,7 @@ async fn topics(client: &Arc<ClusterClient>, cluster_id: &str) -> Result<String,
     loop {
         let consumer = client.consumer.clone();
         let answer = blocking(move || {
-            let metadata = consumer.consumer().fetch_metadata(None, limits::BLOCKING_SLICE)?;
+            let metadata = consumer.client().fetch_metadata(None, limits::BLOCKING_SLICE)?;
             Ok::<_, rdkafka::error::KafkaError>(metadata.topics().iter().filter(|topic| topic.error().is_none()).count())
         });
         match answer.await.map_err(|error| error.to_string())? {

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{Offset, TopicPartitionList};
 use stream_spec::subscription::INTERNAL_TOPICS;
@@ -17,7 +16,8 @@ use tokio::sync::watch;
 use super::consumer::OpenConsumer;
 use super::ffi::{self, NativeError, TopicDescription};
 use super::options::ClientOptions;
-use super::trouble::{Security, Trouble, TroubleKind};
+use super::security::Security;
+use super::trouble::{Trouble, TroubleKind};
 use crate::connection::ClientProperties;
 use crate::error::{PipelineError, Retry};
 use crate::limits;
@@ -143,6 +143,26 @@ impl ClusterClient {
         self.consumer.trouble().borrow().clone()
     }
 
+    /// How it connects, for messages.
+    pub(crate) fn security(&self) -> &Security {
+        &self.security
+    }
+
+    /// What will keep this client from its cluster although it reads now: brokers look at a certificate when a connection is made,
+    /// and at no other time.
+    pub(crate) fn lasts_no_longer(&self) -> Option<PipelineError> {
+        let (reason, problem) = self.security.shown_fault()?;
+        Some(PipelineError::Source {
+            reason,
+            message: format!(
+                "{problem}; records are read as long as the connections to Kafka at `{}` last, and no other comes about; put another one \
+                 into the keystore",
+                self.bootstrap_servers
+            ),
+            retry: Retry::Later,
+        })
+    }
+
     /// The address, for messages.
     pub(crate) fn bootstrap_servers(&self) -> &str {
         &self.bootstrap_servers
@@ -240,7 +260,7 @@ impl ClusterClient {
         }
         let consumer = self.consumer.clone();
         let listed = blocking(move || {
-            let metadata = consumer.consumer().fetch_metadata(None, limits::LISTING_WAIT)?;
+            let metadata = consumer.client().fetch_metadata(None, limits::LISTING_WAIT)?;
             Ok::<BTreeSet<String>, KafkaError>(metadata.topics().iter().map(|topic| topic.name().to_owned()).collect())
         });
         match listed.await? {
@@ -261,7 +281,7 @@ impl ClusterClient {
         let give_up_at = Instant::now() + limits::SOURCE_ANSWER_WAIT;
         loop {
             let (consumer, topic) = (self.consumer.clone(), topic.clone());
-            let answer = blocking(move || consumer.consumer().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).map(drop)).await?;
+            let answer = blocking(move || consumer.client().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).map(drop)).await?;
             match answer {
                 Ok(()) => return Ok(Ok(())),
                 Err(error) if Instant::now() >= give_up_at => {
@@ -281,7 +301,7 @@ impl ClusterClient {
         };
         let consumer = self.consumer.clone();
         let found = blocking(move || {
-            let metadata = consumer.consumer().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).ok()?;
+            let metadata = consumer.client().fetch_metadata(Some(&topic), limits::BLOCKING_SLICE).ok()?;
             let controller = ffi::controller(&consumer);
             let brokers = || metadata.brokers().iter().map(rdkafka::metadata::MetadataBroker::id);
             Some(match brokers().min() {

@@ -2,68 +2,41 @@
 //!
 //! Invariant: dropping the last reference never blocks the thread that drops it; closing has a thread of its own.
 
-use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Instant, UNIX_EPOCH};
+use std::time::Instant;
 
-use rdkafka::client::{ClientContext, OAuthToken};
 use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
-use rdkafka::consumer::{BaseConsumer, ConsumerContext};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::broker_certificate::{self, CertificateFault};
+use super::ffi::{self, ClientEvent, EventQueue, NativeClient};
 use super::options::ClientOptions;
+use super::security::Security;
+use super::tokens::Tokens;
 use super::trouble::{Trouble, TroubleKind};
-use crate::connection::{ClientProperties, TokenSource};
+use crate::connection::{ClientProperties, PropertyValue};
 use crate::error::{PipelineError, Retry};
 use crate::limits;
 
 /// What the agent calls itself to brokers.
 const CLIENT_ID: &str = "featurestore-agent";
 
+/// What librdkafka's log calls a connection that broke.
+const CONNECTION_FAILED: &str = "FAIL";
+
 /// What librdkafka says by itself, outside any call.
 pub(crate) struct ClientEvents {
     /// The last thing that went wrong with the connection; `None` while all is well.
     trouble: watch::Sender<Option<Trouble>>,
     tokens: Option<Tokens>,
+    security: Security,
     /// Whether the broker's certificate must be for the host that it is reached by.
     checks_host: bool,
     /// When a broker's certificate was last looked at.
     looked_at: Mutex<Option<Instant>>,
-}
-
-/// Who gives the client tokens, and where that one waits for answers.
-struct Tokens {
-    source: Arc<dyn TokenSource>,
-    runtime: Handle,
-}
-
-impl Tokens {
-    fn of(properties: &ClientProperties) -> Result<Option<Self>, PipelineError> {
-        let Some(source) = properties.tokens.clone() else { return Ok(None) };
-        let runtime = Handle::try_current().map_err(|error| PipelineError::Internal {
-            message: format!("a client that signs in with tokens was opened outside of the runtime: {error}"),
-        })?;
-        Ok(Some(Self { source, runtime }))
-    }
-
-    /// Waits in this thread, which serves one client's events and nothing else.
-    fn next(&self) -> Result<OAuthToken, Box<dyn Error>> {
-        let (answer, answered) = mpsc::sync_channel(1);
-        let source = self.source.clone();
-        self.runtime.spawn(async move { drop(answer.send(source.token().await)) });
-        // A runtime that is shutting down drops the question, which ends the wait.
-        let token = answered.recv_timeout(limits::TOKEN_WAIT)??;
-        let lifetime = token.expires_at.duration_since(UNIX_EPOCH)?;
-        Ok(OAuthToken {
-            token: token.value.expose().to_owned(),
-            principal_name: CLIENT_ID.to_owned(),
-            lifetime_ms: i64::try_from(lifetime.as_millis())?,
-        })
-    }
 }
 
 impl ClientEvents {
@@ -72,6 +45,7 @@ impl ClientEvents {
         Ok(Self {
             trouble,
             tokens: Tokens::of(properties)?,
+            security: Security::of(properties),
             checks_host: identification.is_none_or(|algorithm| algorithm.expose() != "none"),
             looked_at: Mutex::default(),
         })
@@ -89,29 +63,41 @@ impl ClientEvents {
     }
 }
 
-impl ClientContext for ClientEvents {
-    // Asked when the client is opened, and again when four fifths of a token's life are over, whether or not anything is read.
-    const ENABLE_REFRESH_OAUTH_TOKEN: bool = true;
-
-    fn generate_oauth_token(&self, _configuration: Option<&str>) -> Result<OAuthToken, Box<dyn Error>> {
-        self.tokens.as_ref().ok_or("nobody gives this client tokens")?.next()
-    }
-
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        match level {
-            RDKafkaLogLevel::Emerg | RDKafkaLogLevel::Alert | RDKafkaLogLevel::Critical | RDKafkaLogLevel::Error => {
-                tracing::warn!(facility, message, "librdkafka reports an error");
-            }
-            RDKafkaLogLevel::Warning | RDKafkaLogLevel::Notice => tracing::info!(facility, message, "librdkafka reports"),
-            RDKafkaLogLevel::Info => tracing::debug!(facility, message, "librdkafka reports"),
-            RDKafkaLogLevel::Debug => tracing::trace!(facility, message, "librdkafka reports"),
+impl ClientEvents {
+    fn take(&self, event: ClientEvent, client: &NativeClient) {
+        match event {
+            ClientEvent::Log { level, facility, message } => self.log(level, &facility, &message),
+            ClientEvent::Error { code, reason } => self.error(code, &reason),
+            // Asked when the client is opened, and again when four fifths of a token's life are over, whether or not anything is read.
+            ClientEvent::TokenWanted => self.give_token(client),
         }
     }
 
-    fn error(&self, error: KafkaError, reason: &str) {
-        // The news that every broker is down comes after, and says less than, the reason why one of them is.
-        let summary = error.rdkafka_error_code() == Some(RDKafkaErrorCode::AllBrokersDown);
-        let mut news = Trouble::of(error.rdkafka_error_code(), reason);
+    fn give_token(&self, client: &NativeClient) {
+        match &self.tokens {
+            Some(tokens) => tokens.give(client, CLIENT_ID),
+            None => ffi::give_token(client, CLIENT_ID, Err("nobody gives this client tokens".to_owned())),
+        }
+    }
+
+    /// `level` is one of syslog's.
+    fn log(&self, level: i32, facility: &str, message: &str) {
+        match level {
+            ..=3 => tracing::warn!(facility, message, "librdkafka reports an error"),
+            4 | 5 => tracing::info!(facility, message, "librdkafka reports"),
+            6 => tracing::debug!(facility, message, "librdkafka reports"),
+            _ => tracing::trace!(facility, message, "librdkafka reports"),
+        }
+        // A connection that the broker closes is no error to librdkafka: only its log says so.
+        if facility == CONNECTION_FAILED
+            && let Some(news) = Trouble::of_closed(message, &self.security)
+        {
+            self.note(news, false);
+        }
+    }
+
+    fn error(&self, code: RDKafkaErrorCode, reason: &str) {
+        let mut news = Trouble::of(Some(code), reason);
         if news.kind == TroubleKind::Certificate {
             let known = self.trouble.borrow().as_ref().filter(|known| known.is_like(&news)).cloned();
             news.fault = match known {
@@ -119,10 +105,15 @@ impl ClientContext for ClientEvents {
                 _ => news.broker().and_then(|broker| self.fault_of(broker)),
             };
         }
+        // The news that every broker is down comes after, and says less than, the reason why one of them is.
+        self.note(news, code == RDKafkaErrorCode::AllBrokersDown);
+    }
+
+    fn note(&self, news: Trouble, is_summary: bool) {
         self.trouble.send_if_modified(|trouble| {
             let known = trouble
                 .as_ref()
-                .is_some_and(|known| summary || (known.is_like(&news) && known.fault == news.fault));
+                .is_some_and(|known| is_summary || (known.is_like(&news) && known.fault == news.fault));
             if !known {
                 *trouble = Some(news);
             }
@@ -131,12 +122,10 @@ impl ClientContext for ClientEvents {
     }
 }
 
-impl ConsumerContext for ClientEvents {}
-
 /// A consumer that is open for as long as anything refers to it.
 pub(crate) struct OpenConsumer {
     /// Shared with the thread that serves the events, and with nobody else.
-    consumer: Arc<BaseConsumer<ClientEvents>>,
+    client: Arc<NativeClient>,
     trouble: watch::Sender<Option<Trouble>>,
 }
 
@@ -145,12 +134,11 @@ impl OpenConsumer {
     pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
         let trouble = watch::Sender::new(None);
         let events = ClientEvents::new(trouble.clone(), properties)?;
-        let consumer: BaseConsumer<ClientEvents> = configuration(properties, options).create_with_context(events).map_err(refused)?;
-        let consumer = Arc::new(consumer);
-        let served = consumer.clone();
+        let client = Arc::new(ffi::open(&settings(options), &with_address(properties)).map_err(refused)?);
+        let queue = EventQueue::of(&client).map_err(|error| refused(KafkaError::ClientCreation(error.to_string())))?;
         thread::Builder::new()
             .name("kafka-events".into())
-            .spawn(move || serve_events(served))
+            .spawn(move || serve_events(&queue, &events))
             .map_err(|error| PipelineError::Source {
                 reason: "ClientNotStarted",
                 message: format!(
@@ -159,12 +147,12 @@ impl OpenConsumer {
                 ),
                 retry: Retry::Later,
             })?;
-        Ok(Arc::new(Self { consumer, trouble }))
+        Ok(Arc::new(Self { client, trouble }))
     }
 
     /// librdkafka's consumer.
-    pub(crate) fn consumer(&self) -> &BaseConsumer<ClientEvents> {
-        &self.consumer
+    pub(crate) fn client(&self) -> &NativeClient {
+        &self.client
     }
 
     /// What is wrong with the connection; `None` while all is well.
@@ -180,21 +168,27 @@ impl OpenConsumer {
 
 /// Serves logs, errors and token refreshes until the consumer is used by nobody else, then closes it. Closing can take as
 /// long as a broker's time-out, and a bug of librdkafka can make it take for ever (rust-rdkafka#509): so it is done here.
-fn serve_events(consumer: Arc<BaseConsumer<ClientEvents>>) {
-    while Arc::strong_count(&consumer) > 1 {
-        // Records arrive in queues of their own, so there is nothing to return but events, which are served inside.
-        drop(consumer.poll(limits::CLIENT_EVENT_WAIT));
+fn serve_events(queue: &EventQueue, events: &ClientEvents) {
+    while Arc::strong_count(queue.client()) > 1 {
+        // Records arrive in queues of their own, so there is nothing here but events.
+        if let Some(event) = queue.next(limits::CLIENT_EVENT_WAIT) {
+            events.take(event, queue.client());
+        }
     }
 }
 
-fn configuration(properties: &ClientProperties, options: &ClientOptions) -> ClientConfig {
+/// What a client is told of its connection.
+fn with_address(properties: &ClientProperties) -> BTreeMap<String, PropertyValue> {
+    let mut all = properties.properties.clone();
+    all.insert("bootstrap.servers".to_owned(), properties.bootstrap_servers.as_str().into());
+    all
+}
+
+/// What every client is told beside its connection.
+fn settings(options: &ClientOptions) -> ClientConfig {
     let mut configuration = ClientConfig::new();
     let partition_fetch_bytes = options.partition_fetch_bytes.unwrap_or(limits::PARTITION_FETCH_BYTES);
-    for (name, value) in &properties.properties {
-        configuration.set(name, value.expose());
-    }
     configuration
-        .set("bootstrap.servers", &properties.bootstrap_servers)
         .set("client.id", CLIENT_ID)
         .set("enable.auto.commit", "false")
         .set("enable.auto.offset.store", "false")
@@ -205,7 +199,9 @@ fn configuration(properties: &ClientProperties, options: &ClientOptions) -> Clie
         .set("allow.auto.create.topics", "false")
         .set("check.crcs", "true")
         .set("socket.keepalive.enable", "true")
-        .set("log.connection.close", "false")
+        // A broker that closes connections at once wants to be spoken to by another security protocol, which only the log shows.
+        .set_log_level(RDKafkaLogLevel::Info)
+        .set("log.connection.close", "true")
         .set("reconnect.backoff.max.ms", limits::RECONNECT_WAIT_MAX.as_millis().to_string())
         .set("receive.message.max.bytes", limits::RESPONSE_BYTES_MAX.to_string())
         .set("fetch.max.bytes", limits::FETCH_BYTES_MAX.to_string())
@@ -248,8 +244,7 @@ mod tests {
     use stream_spec::limits::{PARTITION_FETCH_BYTES, REQUEST_TIMEOUT_MILLIS};
 
     use super::*;
-    use crate::connection::BearerToken;
-    use crate::kafka::trouble::TroubleKind;
+    use crate::connection::{BearerToken, TokenSource};
 
     #[test]
     fn a_reason_is_told_once_however_often_it_is_met() {
@@ -261,24 +256,24 @@ mod tests {
             identity: String::new(),
         };
         let events = ClientEvents::new(trouble.clone(), &properties).expect("no tokens");
-        let refused = KafkaError::Global(RDKafkaErrorCode::BrokerTransportFailure);
-        let down = KafkaError::Global(RDKafkaErrorCode::AllBrokersDown);
+        let refused = RDKafkaErrorCode::BrokerTransportFailure;
+        let down = RDKafkaErrorCode::AllBrokersDown;
         let mut reader = trouble.subscribe();
         for (error, reason, told) in [
             (
-                &refused,
+                refused,
                 "b:1/bootstrap: Connect to ipv4#1.2.3.4:1 failed: Connection refused (after 0ms in state CONNECT)",
                 true,
             ),
-            (&down, "1/1 brokers are down", false),
+            (down, "1/1 brokers are down", false),
             (
-                &refused,
+                refused,
                 "b:1/7: Connect to ipv4#1.2.3.4:1 failed: Connection refused (after 3ms in state CONNECT, 1 identical error(s) suppressed)",
                 false,
             ),
-            (&refused, "b:1/7: Disconnected (after 5ms in state UP)", true),
+            (refused, "b:1/7: Disconnected (after 5ms in state UP)", true),
         ] {
-            events.error(error.clone(), reason);
+            events.error(error, reason);
             assert_eq!(reader.has_changed().expect("open"), told, "{reason}");
             reader.borrow_and_update();
         }
@@ -300,12 +295,12 @@ mod tests {
                 request_timeout: Some(Duration::from_millis(millis.unsigned_abs())),
                 partition_fetch_bytes: usize::try_from(bytes).ok(),
             };
-            let configuration = configuration(&properties, &options);
+            let configuration = settings(&options);
             assert_eq!(configuration.get("socket.timeout.ms"), Some(millis.to_string().as_str()));
             assert_eq!(configuration.get("fetch.message.max.bytes"), Some(bytes.to_string().as_str()));
             assert!(OpenConsumer::open(&properties, &options).is_ok(), "{options:?}");
         }
-        let configuration = configuration(&properties, &ClientOptions::default());
+        let configuration = settings(&ClientOptions::default());
         assert_eq!(configuration.get("socket.timeout.ms"), None);
         assert_eq!(
             configuration.get("fetch.message.max.bytes"),
@@ -373,6 +368,6 @@ mod tests {
             .clone()
             .unwrap();
         assert_eq!(seen.text, "the role `reader` is refused; mend its trust policy");
-        assert_eq!(seen.reason(&super::super::trouble::Security::default()), "CredentialRefused");
+        assert_eq!(seen.reason(&crate::kafka::security::Security::default()), "CredentialRefused");
     }
 }

@@ -42,6 +42,9 @@ pub(super) fn problem_of(error: &NativeError) -> PartitionProblem {
         | RDKafkaErrorCode::UnknownTopic
         | RDKafkaErrorCode::UnknownTopicOrPartition
         | RDKafkaErrorCode::UnknownTopicId => PartitionProblem::Unknown,
+        RDKafkaErrorCode::TopicAuthorizationFailed => PartitionProblem::Other(format!(
+            "the connection's user may see the topic and not read it: {error}; grant READ on it, and reading goes on"
+        )),
         _ => PartitionProblem::Other(error.to_string()),
     }
 }

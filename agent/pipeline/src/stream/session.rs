@@ -396,7 +396,9 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         survey.table?;
-        self.board.set_condition(condition::SOURCE_REACHABLE, None);
+        let unreachable_soon = self.source.client().lasts_no_longer();
+        self.board
+            .set_condition(condition::SOURCE_REACHABLE, unreachable_soon.as_ref().map(not_reached));
         *self.retry_wait = limits::RETRY_WAIT_MIN;
         state.survey_at = Instant::now() + self.survey_wait();
         if let Some(listed_at) = survey.listed_at {

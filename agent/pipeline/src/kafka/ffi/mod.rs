@@ -1,5 +1,5 @@
 //! The only room that calls librdkafka directly: safe wrappers for what the `rdkafka` crate does not offer.
-//! `messages` has what records are read through, `questions` what is asked beside them.
+//! `native_client` opens clients, `messages` has what records are read through, `questions` what is asked beside them.
 //!
 //! Records are taken in batches from one queue per stream, into which the stream's partitions are forwarded before their
 //! first fetch (`rd_kafka_consume_start_queue`), and stay where librdkafka received them until their batch is dropped.
@@ -12,13 +12,13 @@
 
 mod memory;
 mod messages;
+mod native_client;
 mod questions;
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka_sys as sys;
 use tokio::sync::Notify;
@@ -26,6 +26,7 @@ use tokio::sync::Notify;
 pub(crate) use self::memory::give_back_memory;
 pub use self::memory::share_arenas;
 pub(crate) use self::messages::{Message, MessageBatch, Verdict};
+pub(crate) use self::native_client::{ClientEvent, EventQueue, NativeClient, give_token, open};
 pub(crate) use self::questions::{
     LedOffset, TopicDescription, cluster_id, compare_history, controller, describe_topics, list_offsets, read_positions, seen_end,
 };
@@ -212,6 +213,6 @@ unsafe fn bytes<'a>(pointer: *const c_void, length: usize) -> Option<&'a [u8]> {
 
 impl OpenConsumer {
     fn native(&self) -> *mut sys::rd_kafka_t {
-        self.consumer().client().native_ptr()
+        self.client().native_ptr()
     }
 }

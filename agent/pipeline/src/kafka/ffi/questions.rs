@@ -231,7 +231,7 @@ impl ClientQueue {
     }
 }
 
-fn milliseconds(duration: Duration) -> c_int {
+pub(super) fn milliseconds(duration: Duration) -> c_int {
     c_int::try_from(duration.as_millis()).unwrap_or(c_int::MAX)
 }
 

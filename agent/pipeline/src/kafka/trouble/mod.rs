@@ -7,7 +7,7 @@
 use rdkafka::error::RDKafkaErrorCode;
 
 use super::broker_certificate::CertificateFault;
-use crate::connection::ClientProperties;
+use super::security::Security;
 
 /// What librdkafka says before the reason why it was given no token: when it asked, and when it needed one.
 const NO_TOKEN: [&str; 2] = [
@@ -30,6 +30,16 @@ pub(crate) enum TroubleKind {
     ClientCertificate,
     /// TLS does not come about for another reason.
     Tls,
+    /// The port is one for another security protocol.
+    OtherProtocol(Port),
+}
+
+/// What a port seems to be for, or not to be for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Port {
+    Tls,
+    Sasl,
+    WithoutSasl,
 }
 
 /// The last thing that went wrong with a connection.
@@ -55,27 +65,11 @@ const CLIENT_CERTIFICATE_ALERTS: [(&str, &str); 8] = [
     ("alert access denied", "whom it names may not connect"),
 ];
 
-/// How a client connects, as far as a message may say it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Security {
-    mechanism: Option<String>,
-    user: Option<String>,
-    has_own_authorities: bool,
-    shows_certificate: bool,
-}
+/// What librdkafka says where a port takes no SASL.
+const WITHOUT_SASL: &str = "Request not valid in current SASL state";
 
-impl Security {
-    /// What the properties say.
-    pub(crate) fn of(properties: &ClientProperties) -> Self {
-        let text = |name: &str| properties.properties.get(name).map(|value| value.expose().to_owned());
-        Self {
-            mechanism: text("sasl.mechanism"),
-            user: text("sasl.username"),
-            has_own_authorities: properties.properties.contains_key("ssl.ca.pem"),
-            shows_certificate: properties.properties.contains_key("ssl.certificate.pem"),
-        }
-    }
-}
+/// A connection that lasts longer than this is not closed because of how it began.
+const CLOSED_AT_ONCE_MS: u64 = 2_000;
 
 impl Trouble {
     /// What an error event of librdkafka means.
@@ -92,6 +86,8 @@ impl Trouble {
             TroubleKind::Certificate
         } else if alert(text).is_some() {
             TroubleKind::ClientCertificate
+        } else if text.contains(WITHOUT_SASL) {
+            TroubleKind::OtherProtocol(Port::WithoutSasl)
         } else if code == Some(RDKafkaErrorCode::Authentication) {
             TroubleKind::Authentication
         } else if code == Some(RDKafkaErrorCode::SSL) || text.contains("SSL handshake failed") || text.contains("SSL routines") {
@@ -104,6 +100,28 @@ impl Trouble {
             text: text.to_owned(),
             fault: None,
         }
+    }
+
+    /// What it means that a broker closes a connection, from a line of librdkafka's log: there it is no error, and where the connection
+    /// was closed as soon as something was asked, the client seems to speak by another security protocol than the port.
+    pub(crate) fn of_closed(line: &str, security: &Security) -> Option<Self> {
+        let (reason, when) = line.split_once(" (after ")?;
+        let reason = reason.split_once("]: ").map_or(reason, |(_thread, reason)| reason);
+        let (milliseconds, rest) = when.split_once("ms in state ")?;
+        let state = rest.split([',', ')']).next()?;
+        if !without_broker(reason).starts_with("Disconnected") || milliseconds.parse::<u64>().ok()? > CLOSED_AT_ONCE_MS {
+            return None;
+        }
+        let port = match state {
+            "APIVERSION_QUERY" if !security.uses_tls => Port::Tls,
+            "UP" if !security.uses_sasl => Port::Sasl,
+            _ => return None,
+        };
+        Some(Self {
+            kind: TroubleKind::OtherProtocol(port),
+            text: reason.to_owned(),
+            fault: None,
+        })
     }
 
     /// The broker that it is about, `host:port`.
@@ -125,9 +143,13 @@ impl Trouble {
             (TroubleKind::Certificate, Some(CertificateFault::OutOfDate(_))) => "CertificateOutOfDate",
             (TroubleKind::Certificate, Some(CertificateFault::OtherHost(_))) => "CertificateForOtherHost",
             (TroubleKind::Certificate, _) => "CertificateNotTrusted",
-            (TroubleKind::ClientCertificate, _) if security.shows_certificate => "ClientCertificateRefused",
-            (TroubleKind::ClientCertificate, _) => "ClientCertificateRequired",
+            (TroubleKind::ClientCertificate, _) => match security.shown_fault() {
+                Some((reason, _)) => reason,
+                None if security.shows_certificate() => "ClientCertificateRefused",
+                None => "ClientCertificateRequired",
+            },
             (TroubleKind::Tls, _) => "TlsFailed",
+            (TroubleKind::OtherProtocol(_), _) => "OtherSecurityProtocol",
         }
     }
 
@@ -161,11 +183,12 @@ impl Trouble {
                 "TLS with Kafka at `{broker}` does not come about: {}; check `security_protocol`, and that the port is one for TLS",
                 without_broker(&self.text)
             ),
+            TroubleKind::OtherProtocol(port) => format!("Kafka at `{broker}` {}", port.meaning()),
         }
     }
 
     fn of_brokers_certificate(&self, broker: &str, security: &Security) -> String {
-        let place = match security.shows_certificate {
+        let place = match security.shows_certificate() {
             true => "the truststore",
             false => "`ca_pem`",
         };
@@ -179,7 +202,7 @@ impl Trouble {
                 format!("the certificate of Kafka at `{broker}` {problem}; give the broker another one, and look at the clocks")
             }
             Some(CertificateFault::OtherHost(hosts)) => {
-                let or = match security.shows_certificate {
+                let or = match security.shows_certificate() {
                     true => ", or set `disable_hostname_verification`",
                     false => "",
                 };
@@ -198,11 +221,15 @@ impl Trouble {
     }
 
     fn of_clients_certificate(&self, broker: &str, security: &Security) -> String {
-        if !security.shows_certificate {
+        if !security.shows_certificate() {
             return format!(
                 "Kafka at `{broker}` asks for a client certificate, and none is shown; give the stream `direct_mtls_config` with a keystore, \
                  or use a listener that asks for none"
             );
+        }
+        // Brokers say it in many ways, and none with the date.
+        if let Some((_, problem)) = security.shown_fault() {
+            return format!("Kafka at `{broker}` does not let the client in: {problem}; put another one into the keystore");
         }
         match alert(&self.text) {
             Some(meaning) if !meaning.is_empty() => format!(
@@ -215,6 +242,25 @@ impl Trouble {
                  the keystore",
                 without_broker(&self.text)
             ),
+        }
+    }
+}
+
+impl Port {
+    /// For users: what happens there, and what to do.
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Tls => {
+                "closes the connection before anything is said: its port seems to be one for TLS; set `security_protocol` to SSL or \
+                 SASL_SSL, or use a port without TLS"
+            }
+            Self::Sasl => {
+                "closes the connection at the first question: its port seems to be one for SASL; set `security_protocol` to SASL_SSL or \
+                 SASL_PLAINTEXT, with user and password, or use a port without SASL"
+            }
+            Self::WithoutSasl => {
+                "takes no user on that port: it is one without SASL; set `security_protocol` to SSL or PLAINTEXT, or use a port for SASL"
+            }
         }
     }
 }
@@ -247,152 +293,4 @@ fn split(reason: &str) -> Option<(&str, &str)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    fn check(code: RDKafkaErrorCode, said: &str, properties: &[(&str, &str)], expected: &str) {
-        check_fault(code, said, properties, None, expected);
-    }
-
-    fn check_fault(code: RDKafkaErrorCode, said: &str, properties: &[(&str, &str)], fault: Option<CertificateFault>, expected: &str) {
-        let properties: BTreeMap<String, _> = properties
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), (*value).into()))
-            .collect();
-        let security = Security::of(&ClientProperties {
-            bootstrap_servers: "b:1,c:2".to_owned(),
-            properties,
-            tokens: None,
-            identity: String::new(),
-        });
-        let trouble = Trouble {
-            fault,
-            ..Trouble::of(Some(code), said)
-        };
-        let found = format!("{} {}", trouble.reason(&security), trouble.message("b:1,c:2", &security));
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn whose_certificate_is_not_accepted_and_why_is_said() {
-        const UNTRUSTED: &str = "ssl://c:2/1: SSL handshake failed: certificate verify failed: broker certificate could not be verified";
-        let shows = [("ssl.ca.pem", "-"), ("ssl.certificate.pem", "-")];
-        for (fault, properties, expected) in [
-            (
-                CertificateFault::OutOfDate("has expired on 2026-03-01T00:00:00Z".to_owned()),
-                &shows[..],
-                "CertificateOutOfDate the certificate of Kafka at `c:2` has expired on 2026-03-01T00:00:00Z; give the broker another one, and \
-                 look at the clocks",
-            ),
-            (
-                CertificateFault::OtherHost("`b.example`".to_owned()),
-                &shows[..],
-                "CertificateForOtherHost the certificate of Kafka at `c:2` is for `b.example`, and not for that host; use the host name that \
-                 it is for, or set `disable_hostname_verification`",
-            ),
-            (
-                CertificateFault::OtherHost("no host".to_owned()),
-                &shows[..1],
-                "CertificateForOtherHost the certificate of Kafka at `c:2` is for no host, and not for that host; use the host name that it is \
-                 for",
-            ),
-            (
-                CertificateFault::UnknownIssuer("CN=other".to_owned()),
-                &shows[..],
-                "CertificateNotTrusted the certificate of Kafka at `c:2` is not trusted: `CN=other` issued it, and no authority in the \
-                 truststore has signed it; put the certificate of the authority that signed it into the truststore",
-            ),
-        ] {
-            check_fault(RDKafkaErrorCode::SSL, UNTRUSTED, properties, Some(fault), expected);
-        }
-        let alert =
-            |name: &str| format!("ssl://c:2/1: Receive failed: error:0A000412:SSL routines::{name}: SSL alert number 42 (after 1ms)");
-        let refused = "ClientCertificateRefused Kafka at `c:2` does not accept the client's certificate";
-        for (name, properties, expected) in [
-            (
-                "ssl/tls alert bad certificate",
-                &shows[..1],
-                "ClientCertificateRequired Kafka at `c:2` asks for a client certificate, and none is shown; give the stream \
-                 `direct_mtls_config` with a keystore, or use a listener that asks for none"
-                    .to_owned(),
-            ),
-            (
-                "tlsv1 alert unknown ca",
-                &shows[..],
-                format!(
-                    "{refused} (Receive failed: error:0A000412:SSL routines::tlsv1 alert unknown ca: SSL alert number 42): no authority that \
-                     the broker trusts has signed it, or a certificate between the two is missing in the keystore; have the broker trust the \
-                     authority, or put the whole chain into the keystore"
-                ),
-            ),
-            (
-                "ssl/tls alert certificate expired",
-                &shows[..],
-                format!("{refused}: it has expired; put another one into the keystore, and look at the broker's log"),
-            ),
-        ] {
-            check(RDKafkaErrorCode::SSL, &alert(name), properties, &expected);
-        }
-    }
-
-    #[test]
-    fn each_trouble_has_its_own_words() {
-        let scram = [
-            ("sasl.mechanism", "SCRAM-SHA-256"),
-            ("sasl.username", "ada"),
-            ("sasl.password", "hunter2"),
-        ];
-        check(
-            RDKafkaErrorCode::Authentication,
-            "sasl_plaintext://c:2/bootstrap: SASL authentication error: Authentication failed during authentication due to invalid credentials \
-             with SASL mechanism SCRAM-SHA-256 (after 208ms in state AUTH_REQ, 3 identical error(s) suppressed)",
-            &scram,
-            "AuthenticationFailed Kafka at `c:2` refuses the user `ada` by SCRAM-SHA-256: Authentication failed during authentication due to \
-             invalid credentials with SASL mechanism SCRAM-SHA-256; check user, password and mechanism",
-        );
-        let untrusted = "ssl://c:2/1: SSL handshake failed: ssl/statem/statem_clnt.c:1921:error:0A000086:SSL \
-                         routines:tls_post_process_server_certificate:certificate verify failed: broker certificate could not be verified, verify \
-                         that ssl.ca.location is correctly configured (after 7ms in state SSL_HANDSHAKE)";
-        check(
-            RDKafkaErrorCode::SSL,
-            untrusted,
-            &[("ssl.ca.pem", "-")],
-            "CertificateNotTrusted the certificate of Kafka at `c:2` is not trusted: no authority in `ca_pem` has signed it, it is for another \
-             host name, or it is out of date; put the certificate of the authority that signed it into `ca_pem`, or use the host name that it \
-             is for",
-        );
-        check(
-            RDKafkaErrorCode::BrokerTransportFailure,
-            "ssl://b:1/bootstrap: SSL handshake failed: SSL transport error: Success: connecting to a PLAINTEXT broker listener? (after 1ms \
-             in state SSL_HANDSHAKE)",
-            &[],
-            "TlsFailed TLS with Kafka at `b:1` does not come about: SSL handshake failed: SSL transport error: Success: connecting to a \
-             PLAINTEXT broker listener?; check `security_protocol`, and that the port is one for TLS",
-        );
-        let token = [("sasl.mechanism", "OAUTHBEARER")];
-        for said in [
-            "Failed to acquire SASL OAUTHBEARER token: the role is refused",
-            "sasl_ssl://c:2/bootstrap: Failed to initialize SASL authentication: OAUTHBEARER cannot log in because there is no token \
-             available; last error: the role is refused (after 3ms in state AUTH_REQ)",
-        ] {
-            let expected = "CredentialRefused cannot sign in to Kafka at `b:1,c:2`: the role is refused";
-            check(RDKafkaErrorCode::Authentication, said, &token, expected);
-        }
-        check(
-            RDKafkaErrorCode::Authentication,
-            "sasl_ssl://c:2/bootstrap: SASL authentication error: {\"status\":\"invalid_token\"} (after 9ms in state AUTH_REQ)",
-            &token,
-            "AuthenticationFailed Kafka at `c:2` refuses the role of the connection's service credential: {\"status\":\"invalid_token\"}; see \
-             that a policy of the role allows kafka-cluster:Connect on this cluster, and that the cluster takes IAM on this port",
-        );
-        check(
-            RDKafkaErrorCode::BrokerTransportFailure,
-            "b:1/bootstrap: Connect to ipv4#1.2.3.4:1 failed: Connection refused (after 0ms in state CONNECT)",
-            &scram,
-            "SourceUnreachable cannot reach Kafka at `b:1,c:2`: b:1/bootstrap: Connect to ipv4#1.2.3.4:1 failed: Connection refused; check \
-             the address, and that the broker is up",
-        );
-    }
-}
+mod tests;
