@@ -195,7 +195,7 @@ mod tests {
         ] {
             assert_eq!(client_fault(&chain, now), Some((reason, said.to_owned())));
         }
-        let early = client_fault(&[good.clone()], good.not_before - 1);
+        let early = client_fault(std::slice::from_ref(&good), good.not_before - 1);
         assert_eq!(early.map(|(reason, _)| reason), Some("ClientCertificateNotYetValid"));
     }
 
