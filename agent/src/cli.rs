@@ -152,6 +152,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_DISCOVERY_INTERVAL", value_parser = duration::parse)]
     pub(crate) discovery_interval: Option<Duration>,
 
+    /// Most Kafka clients at once; streams of one connection share a client where their topics differ [default: 256].
+    #[arg(long, value_name = "CLIENTS", env = "FEATURESTORE_AGENT_KAFKA_CLIENTS_MAX")]
+    pub(crate) kafka_clients_max: Option<NonZeroU32>,
+
     /// How long a stream with a schema registry goes on before it takes the latest versions of its subjects [default: 4h].
     #[arg(long, value_name = "DURATION", env = "FEATURESTORE_AGENT_REGISTRY_RESTART_INTERVAL", value_parser = duration::parse)]
     pub(crate) registry_restart_interval: Option<Duration>,

@@ -40,6 +40,7 @@ struct File {
     table_compact_files: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     discovery_interval: Option<Duration>,
+    kafka_clients_max: Option<NonZeroU32>,
     #[serde(default, deserialize_with = "duration::from_file")]
     registry_restart_interval: Option<Duration>,
     tls_cert_file: Option<PathBuf>,
@@ -75,6 +76,8 @@ pub(crate) struct Config {
     pub(crate) table_compact_files: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) discovery_interval: Option<Duration>,
+    /// `None`: the pipeline's default.
+    pub(crate) kafka_clients_max: Option<NonZeroU32>,
     /// `None`: the pipeline's default.
     pub(crate) registry_restart_interval: Option<Duration>,
     /// Whether audit events go into a table beside the log.
@@ -135,6 +138,7 @@ impl Config {
             table_checkpoint_commits: arguments.table_checkpoint_commits.or(file.table_checkpoint_commits),
             table_compact_files: arguments.table_compact_files.or(file.table_compact_files),
             discovery_interval: arguments.discovery_interval.or(file.discovery_interval),
+            kafka_clients_max: arguments.kafka_clients_max.or(file.kafka_clients_max),
             registry_restart_interval: arguments.registry_restart_interval.or(file.registry_restart_interval),
             audit_table: arguments.audit_table.or(file.audit_table).unwrap_or(true),
             groups: file.groups,

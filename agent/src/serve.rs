@@ -222,6 +222,9 @@ fn engine_settings(config: &Config) -> EngineSettings {
     if let Some(interval) = config.discovery_interval {
         settings.discovery_interval = interval;
     }
+    if let Some(clients) = config.kafka_clients_max {
+        settings.kafka_clients_max = usize::try_from(clients.get()).unwrap_or(usize::MAX);
+    }
     if let Some(interval) = config.registry_restart_interval {
         settings.registry_restart_interval = interval;
     }

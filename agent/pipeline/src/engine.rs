@@ -19,6 +19,7 @@ use crate::registry::{self, RegistryError, RegistryPool, RegistryProperties};
 use crate::registry_versions::RegistryVersions;
 use crate::stream::RunningStream;
 use crate::table::{SchemaVersion, SystemTable, SystemTableHandle, TableCareSettings, TableError, TableState, Warehouse};
+use crate::usage::Usage;
 
 /// A stream as the store declares it, with everything its pipeline needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,8 @@ pub struct EngineSettings {
     pub warehouse_id: Option<String>,
     /// How often new topics and partitions are looked for, and an idle table is probed.
     pub discovery_interval: Duration,
+    /// Most Kafka clients at once.
+    pub kafka_clients_max: usize,
     /// Most bytes of messages in one commit; a full batch is committed before the flush interval is over.
     pub batch_bytes_max: usize,
     /// How long a stream with a schema registry goes on before it starts again, by the latest versions of its subjects.
@@ -77,6 +80,7 @@ impl EngineSettings {
             warehouse: warehouse.into(),
             warehouse_id: None,
             discovery_interval: limits::DISCOVERY_INTERVAL,
+            kafka_clients_max: limits::KAFKA_CLIENTS_MAX,
             batch_bytes_max: limits::BATCH_BYTES_MAX,
             registry_restart_interval: limits::REGISTRY_RESTART_INTERVAL,
             table_care: TableCareSettings::default(),
@@ -102,11 +106,12 @@ impl Engine {
     /// Opens the warehouse. Contacts no source.
     pub fn new(settings: EngineSettings, resolver: SharedResolver) -> Result<Arc<Self>, PipelineError> {
         let warehouse = Warehouse::open(&settings.warehouse, settings.warehouse_id.clone())?;
+        let clients = ClientPool::new(settings.kafka_clients_max);
         let shared = EngineShared {
             settings,
             resolver,
             warehouse,
-            clients: ClientPool::default(),
+            clients,
             registries: RegistryPool::default(),
         };
         Ok(Arc::new(Self { shared: Arc::new(shared) }))
@@ -165,6 +170,11 @@ impl Engine {
     /// The warehouse's id, once it is known: for whoever remembers it over restarts. Looks at no storage.
     pub fn warehouse_id(&self) -> Option<&str> {
         self.shared.warehouse.known_id()
+    }
+
+    /// What this process takes of the machine, and of Kafka clusters.
+    pub fn usage(&self) -> Usage {
+        Usage::of(self.shared.clients.count())
     }
 
     /// Where a table is, for people and readers.

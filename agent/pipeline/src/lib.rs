@@ -19,6 +19,7 @@ pub mod registry_versions;
 pub mod status;
 pub mod stream;
 pub mod table;
+pub mod usage;
 
 pub(crate) use kafka::give_back_memory;
 pub use kafka::{demo, share_arenas};

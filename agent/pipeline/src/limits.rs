@@ -76,6 +76,10 @@ pub const fn stream_memory_max(partitions: usize, message_bytes: usize) -> usize
 /// Largest bound of a batch that is followed: with it, and the one message that goes beyond it, a decoder takes the batch.
 pub const BATCH_BYTES_CEILING: usize = stream_decode::limits::BATCH_BYTES_MAX / 2;
 
+/// Kafka clients that an agent has open at once, unless its configuration says otherwise: streams need one each where they read one topic.
+/// A client takes three threads and one for each broker, and a megabyte or two, so this many are a thousand threads or two.
+pub const KAFKA_CLIENTS_MAX: usize = 256;
+
 /// How long the thread of a client waits for events before it looks whether the client is still used.
 pub const CLIENT_EVENT_WAIT: Duration = Duration::from_millis(500);
 

@@ -307,6 +307,7 @@ impl AgentService for Services {
                 nanos: 0,
             }),
             principal: "admin".to_owned(),
+            usage: None,
         };
         answer(fault, agent)
     }

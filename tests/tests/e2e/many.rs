@@ -1,5 +1,5 @@
 //! Many streams of one cluster in one agent: they share a client, and one that takes nothing slows no other. Invariant: what is
-//! counted are the kernel's threads and connections, not what the agent says of itself.
+//! counted are the kernel's threads and connections; what the agent says of itself must be the same.
 
 use std::process::Command;
 use std::thread;
@@ -10,10 +10,10 @@ use e2e::config::{CONNECTION_NAME, STREAM_NAME, TABLE_NAME, order_schema};
 use e2e::kafka::kafka;
 use e2e::limits::STREAM_SETTLES;
 use e2e::producer::{Outgoing, RecordingProducer};
-use e2e::spawn::{connections, threads};
+use e2e::spawn::{self, connections, threads};
 use e2e::tables;
 use e2e::wait::wait_until;
-use featurestore_proto::v1::StreamState;
+use featurestore_proto::v1::{Condition, StreamState};
 
 use crate::rows::{assert_rows, order_value};
 use crate::stage::{new_topic, order};
@@ -37,7 +37,10 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let agent = Agent::start();
+        Self::of(Agent::start())
+    }
+
+    fn of(agent: Agent) -> Self {
         agent.api().create_kafka_connection(CONNECTION_NAME, kafka().bootstrap()).unwrap();
         Self { agent, topics: Vec::new() }
     }
@@ -62,10 +65,23 @@ impl Scene {
         wait_until("the streams have one client", STREAM_SETTLES, || {
             let (threads, connections) = (threads(self.agent.pid()), connections(self.agent.pid(), kafka().port()));
             let clients = threads.iter().filter(|name| *name == CLIENT_THREAD).count();
-            if clients == 1 && (1..=CONNECTIONS_MAX).contains(&connections) && threads.len() <= most {
+            let said = self.agent.api().agent().map_err(|status| status.to_string())?.usage.unwrap();
+            if clients == 1 && said.kafka_clients == 1 && (1..=CONNECTIONS_MAX).contains(&connections) && threads.len() <= most {
+                assert!(
+                    (threads.len() / 2..threads.len() * 2).contains(&usize::try_from(said.threads).unwrap()),
+                    "{said:?}"
+                );
+                let memory_mib = said.memory_bytes >> 20;
+                assert!(
+                    (memory_mib / 2..memory_mib * 2).contains(&spawn::memory_mib(self.agent.pid())),
+                    "{said:?}"
+                );
                 Ok(())
             } else {
-                Err(format!("{clients} clients, {connections} connections, {} threads", threads.len()))
+                Err(format!(
+                    "{clients} clients, {connections} connections, {} threads; the agent says {said:?}",
+                    threads.len()
+                ))
             }
         });
     }
@@ -107,4 +123,31 @@ fn thirty_streams_share_one_client_also_after_a_restart_and_one_that_takes_nothi
         scene.produce_orders(number);
     }
     kafka().delete_topic(&scene.topics[0]);
+}
+
+#[test]
+fn a_stream_that_needs_one_client_more_than_may_be_open_waits_for_one_and_names_the_setting() {
+    let mut scene = Scene::of(Agent::start_with(&["--kafka-clients-max", "2"]));
+    let topic = new_topic("many");
+    let stream = |number| numbered_stream(number, &topic, &order_schema().to_string());
+    for number in [0, 1] {
+        scene.agent.api().create_stream(stream(number), &number.to_string()).unwrap();
+        scene.topics.push(topic.clone());
+    }
+    scene.await_active();
+    scene.agent.api().declare_stream(stream(2)).unwrap();
+    let name = format!("{STREAM_NAME}_2");
+    wait_until("the third stream says what it waits for", STREAM_SETTLES, || {
+        let status = scene.agent.api().stream(&name).unwrap().status.unwrap_or_default();
+        let said = |condition: &Condition| condition.message.contains("`kafka_clients_max`");
+        if status.conditions.iter().any(said) {
+            Ok(())
+        } else {
+            Err(format!("{:?}", status.conditions))
+        }
+    });
+    assert_eq!(scene.agent.api().agent().unwrap().usage.unwrap().kafka_clients_max, 2);
+    scene.produce_orders(1);
+    scene.agent.api().delete_stream(&format!("{STREAM_NAME}_0")).unwrap();
+    scene.agent.api().await_state(&name, &[StreamState::Active]);
 }

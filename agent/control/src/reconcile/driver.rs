@@ -246,6 +246,7 @@ mod tests {
     use stream_pipeline::registry::{RegistryError, RegistryProperties};
     use stream_pipeline::registry_versions::RegistryVersions;
     use stream_pipeline::table::{TableError, TableState};
+    use stream_pipeline::usage::Usage;
     use stream_spec::name::TableName;
     use stream_spec::stream::StreamSpec;
 
@@ -307,6 +308,10 @@ mod tests {
         async fn purge_trash(&self, _older_than: Duration) -> Result<usize, TableError> {
             self.purges.fetch_add(1, Ordering::SeqCst);
             std::future::pending().await
+        }
+
+        fn usage(&self) -> Usage {
+            self.engine.usage()
         }
 
         fn location(&self, table: &TableName) -> String {

@@ -14,6 +14,7 @@ use stream_pipeline::registry::{RegistryError, RegistryProperties};
 use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::PipelineStatus;
 use stream_pipeline::table::{TableError, TableState};
+use stream_pipeline::usage::Usage;
 use stream_spec::name::TableName;
 use stream_spec::stream::StreamSpec;
 use tokio::sync::watch;
@@ -50,6 +51,9 @@ pub trait PipelineEngine: Send + Sync + 'static {
 
     /// Tries a connection step by step, with clients of its own. Bounded in time.
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError>;
+
+    /// What the engine's process takes at the moment. Contacts nobody.
+    fn usage(&self) -> Usage;
 
     /// Folder or URL of a table.
     fn location(&self, table: &TableName) -> String;

@@ -15,6 +15,7 @@ use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::PipelineStatus;
 use stream_pipeline::stream::RunningStream;
 use stream_pipeline::table::{SystemTable, SystemTableHandle, SystemValues, TableError, TableState};
+use stream_pipeline::usage::Usage;
 use stream_spec::name::TableName;
 use stream_spec::stream::StreamSpec;
 use tokio::sync::{OnceCell, watch};
@@ -108,6 +109,10 @@ impl PipelineEngine for LocalEngine {
 
     async fn try_connection(&self, properties: &ClientProperties) -> Result<Vec<ConnectionStep>, PipelineError> {
         self.engine.try_connection(properties).await
+    }
+
+    fn usage(&self) -> Usage {
+        self.engine.usage()
     }
 
     fn location(&self, table: &TableName) -> String {

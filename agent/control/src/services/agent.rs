@@ -1,7 +1,9 @@
-//! The agent itself: version and capabilities.
+//! The agent itself: version, capabilities, and what it takes at the moment.
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use stream_pipeline::usage::Usage;
 
 use super::Services;
 use super::error::ServiceError;
@@ -18,6 +20,8 @@ pub struct AgentView {
     pub trash_retention: Duration,
     /// Who asked.
     pub principal: String,
+    /// What it takes at the moment.
+    pub usage: Usage,
 }
 
 /// The calls on the agent itself.
@@ -32,7 +36,7 @@ impl AgentService {
         Self { services }
     }
 
-    /// Version and capabilities.
+    /// Version, capabilities, and what the agent takes at the moment.
     pub async fn get(&self, context: &RequestContext) -> Result<AgentView, ServiceError> {
         self.services.authorizer.authorize(context, Action::Read, Securable::Agent).await?;
         let mut capabilities: Vec<_> = self.services.capabilities.iter().map(|capability| capability.name()).collect();
@@ -42,6 +46,7 @@ impl AgentService {
             capabilities,
             trash_retention: self.services.trash_retention,
             principal: context.principal.name().to_owned(),
+            usage: self.services.engine.usage(),
         })
     }
 }

@@ -13,6 +13,7 @@ use stream_pipeline::registry::{RegistryError, RegistryProperties};
 use stream_pipeline::registry_versions::RegistryVersions;
 use stream_pipeline::status::{Phase, PipelineStatus, TableProgress};
 use stream_pipeline::table::{SourceIdentity, TableError, TableState, TableTotals};
+use stream_pipeline::usage::Usage;
 use stream_spec::name::TableName;
 use stream_spec::stream::StreamSpec;
 use stream_spec::types::Field;
@@ -327,6 +328,17 @@ impl PipelineEngine for FakeEngine {
         };
         self.world.lock().unwrap().tried.push(properties.clone());
         Ok(ConnectionStep::OF_KAFKA.map(step).to_vec())
+    }
+
+    fn usage(&self) -> Usage {
+        Usage {
+            kafka_clients: 1,
+            kafka_clients_max: 2,
+            kafka_metadata_requests: 3,
+            kafka_offset_requests: 4,
+            threads: 5,
+            memory_bytes: 6,
+        }
     }
 
     fn location(&self, table: &TableName) -> String {

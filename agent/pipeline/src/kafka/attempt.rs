@@ -10,6 +10,7 @@ use stream_spec::connection::parse_servers;
 use tokio::net::TcpStream;
 
 use super::client::{ClusterClient, blocking};
+use super::client_count::ClientCount;
 use super::options::ClientOptions;
 use super::trouble::TroubleKind;
 use crate::connection::{ClientProperties, ConnectionStep};
@@ -39,7 +40,7 @@ pub(crate) async fn attempt(properties: &ClientProperties) -> Result<Vec<Connect
         steps.extend(ConnectionStep::skipped(&[ConnectionStep::TOPICS]));
         return Ok(steps);
     }
-    let client = ClusterClient::open(properties, &ClientOptions::default()).await?;
+    let client = ClusterClient::open(properties, &ClientOptions::default(), &ClientCount::apart()).await?;
     let (uses_tls, uses_sasl) = (client.security().uses_tls, client.security().uses_sasl);
     let tls_done = || {
         if uses_tls {

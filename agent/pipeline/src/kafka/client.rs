@@ -13,6 +13,7 @@ use rdkafka::{Offset, TopicPartitionList};
 use stream_spec::subscription::INTERNAL_TOPICS;
 use tokio::sync::watch;
 
+use super::client_count::ClientCount;
 use super::consumer::OpenConsumer;
 use super::ffi::{self, NativeError, TopicDescription};
 use super::options::ClientOptions;
@@ -68,6 +69,7 @@ pub(crate) struct ClusterClient {
     pub(crate) consumer: Arc<OpenConsumer>,
     bootstrap_servers: String,
     security: Security,
+    count: Arc<ClientCount>,
     /// Topics that a stream reads through this client.
     claimed: Mutex<BTreeSet<String>>,
     /// Set when this client must not be given to anyone any more.
@@ -91,14 +93,20 @@ pub(crate) enum Describer {
 
 impl ClusterClient {
     /// Opens a client. Contacts no broker yet.
-    pub(crate) async fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
+    pub(crate) async fn open(
+        properties: &ClientProperties,
+        options: &ClientOptions,
+        count: &Arc<ClientCount>,
+    ) -> Result<Arc<Self>, PipelineError> {
+        let place = count.take_place()?;
         let (bootstrap_servers, security) = (properties.bootstrap_servers.clone(), Security::of(properties));
         let (properties, options) = (properties.clone(), options.clone());
-        let consumer = blocking(move || OpenConsumer::open(&properties, &options)).await??;
+        let consumer = blocking(move || OpenConsumer::open(&properties, &options, place)).await??;
         Ok(Arc::new(Self {
             consumer,
             bootstrap_servers,
             security,
+            count: count.clone(),
             claimed: Mutex::default(),
             retired: AtomicBool::new(false),
             described: tokio::sync::Mutex::default(),
@@ -228,6 +236,7 @@ impl ClusterClient {
         }
         let wanted: Vec<String> = wanted.into_iter().collect();
         let asked_at = Instant::now();
+        self.count.note_metadata_request();
         let answer = match self.await_broker(&wanted).await? {
             Ok(()) => ffi::describe_topics(&self.consumer, &wanted, self.describer(&wanted).await?, limits::DESCRIPTION_WAIT).await,
             Err(error) => Err(error),
@@ -258,6 +267,7 @@ impl ClusterClient {
         if let Err(error) = self.await_broker(&INTERNAL_TOPICS.map(str::to_owned)).await? {
             return Err(self.unreachable(&error.to_string()));
         }
+        self.count.note_metadata_request();
         let consumer = self.consumer.clone();
         let listed = blocking(move || {
             let metadata = consumer.client().fetch_metadata(None, limits::LISTING_WAIT)?;
@@ -347,6 +357,7 @@ impl ClusterClient {
             list.add_partition_offset(&partition.topic, partition.partition, which)
                 .map_err(|error| self.unreachable(&error.to_string()))?;
         }
+        self.count.note_offset_request();
         match ffi::list_offsets(&self.consumer, &list, wait).await {
             Ok(answers) => {
                 for (partition, answer) in answers {

@@ -12,6 +12,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use tokio::sync::watch;
 
 use super::broker_certificate::{self, CertificateFault};
+use super::client_count::ClientPlace;
 use super::ffi::{self, ClientEvent, EventQueue, NativeClient};
 use super::options::ClientOptions;
 use super::security::Security;
@@ -131,14 +132,19 @@ pub(crate) struct OpenConsumer {
 
 impl OpenConsumer {
     /// Makes a consumer and the thread that serves its events. Contacts no broker yet.
-    pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions) -> Result<Arc<Self>, PipelineError> {
+    pub(crate) fn open(properties: &ClientProperties, options: &ClientOptions, place: ClientPlace) -> Result<Arc<Self>, PipelineError> {
         let trouble = watch::Sender::new(None);
         let events = ClientEvents::new(trouble.clone(), properties)?;
         let client = Arc::new(ffi::open(&settings(options), &with_address(properties)).map_err(refused)?);
         let queue = EventQueue::of(&client).map_err(|error| refused(KafkaError::ClientCreation(error.to_string())))?;
         thread::Builder::new()
             .name("kafka-events".into())
-            .spawn(move || serve_events(&queue, &events))
+            .spawn(move || {
+                serve_events(&queue, &events);
+                // It may be the last that has the client, which closes here.
+                drop(queue);
+                drop(place);
+            })
             .map_err(|error| PipelineError::Source {
                 reason: "ClientNotStarted",
                 message: format!(
@@ -245,6 +251,11 @@ mod tests {
 
     use super::*;
     use crate::connection::{BearerToken, TokenSource};
+    use crate::kafka::client_count::ClientCount;
+
+    fn place() -> ClientPlace {
+        ClientCount::apart().take_place().expect("no bound")
+    }
 
     #[test]
     fn a_reason_is_told_once_however_often_it_is_met() {
@@ -298,7 +309,7 @@ mod tests {
             let configuration = settings(&options);
             assert_eq!(configuration.get("socket.timeout.ms"), Some(millis.to_string().as_str()));
             assert_eq!(configuration.get("fetch.message.max.bytes"), Some(bytes.to_string().as_str()));
-            assert!(OpenConsumer::open(&properties, &options).is_ok(), "{options:?}");
+            assert!(OpenConsumer::open(&properties, &options, place()).is_ok(), "{options:?}");
         }
         let configuration = settings(&ClientOptions::default());
         assert_eq!(configuration.get("socket.timeout.ms"), None);
@@ -345,20 +356,20 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn an_idle_client_asks_for_the_next_token_before_the_last_one_ends() {
         let (properties, mut given) = with_tokens(false);
-        let _client = OpenConsumer::open(&properties, &ClientOptions::default()).unwrap();
+        let _client = OpenConsumer::open(&properties, &ClientOptions::default(), place()).unwrap();
         tokio::time::timeout(DEADLINE, given.wait_for(|given| *given >= 3))
             .await
             .unwrap()
             .unwrap();
         let (closed, _) = with_tokens(false);
-        let outside = std::thread::spawn(move || OpenConsumer::open(&closed, &ClientOptions::default()).err());
+        let outside = std::thread::spawn(move || OpenConsumer::open(&closed, &ClientOptions::default(), place()).err());
         assert!(matches!(outside.join().unwrap(), Some(PipelineError::Internal { .. })));
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn who_gives_no_token_is_quoted_in_the_trouble() {
         let (properties, _given) = with_tokens(true);
-        let client = OpenConsumer::open(&properties, &ClientOptions::default()).unwrap();
+        let client = OpenConsumer::open(&properties, &ClientOptions::default(), place()).unwrap();
         let mut trouble = client.trouble();
         let of_credential = |trouble: &Option<Trouble>| trouble.as_ref().is_some_and(|it| it.kind == TroubleKind::Credential);
         let seen = tokio::time::timeout(DEADLINE, trouble.wait_for(of_credential))

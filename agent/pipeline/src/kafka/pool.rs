@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::client::ClusterClient;
+use super::client_count::ClientCount;
 use super::options::ClientOptions;
 use super::topic_list::TopicList;
 use crate::connection::ClientProperties;
@@ -23,8 +24,8 @@ type ClusterKey = (String, String);
 type Clients = tokio::sync::Mutex<Vec<Weak<ClusterClient>>>;
 
 /// Open clients. A client closes when the last stream lets go of it.
-#[derive(Default)]
 pub(crate) struct ClientPool {
+    count: Arc<ClientCount>,
     clients: Mutex<BTreeMap<ClientKey, Arc<Clients>>>,
     topic_lists: Mutex<BTreeMap<ClusterKey, Weak<TopicList>>>,
 }
@@ -49,6 +50,20 @@ impl Drop for ClientLease {
 }
 
 impl ClientPool {
+    /// No client yet, and at no time more than so many.
+    pub(crate) fn new(clients_max: usize) -> Self {
+        Self {
+            count: ClientCount::new(clients_max),
+            clients: Mutex::default(),
+            topic_lists: Mutex::default(),
+        }
+    }
+
+    /// How many clients are open, and how often they asked.
+    pub(crate) fn count(&self) -> &Arc<ClientCount> {
+        &self.count
+    }
+
     /// A client through which nobody else reads these topics.
     pub(crate) async fn lease(
         &self,
@@ -61,7 +76,7 @@ impl ClientPool {
         if let Some(client) = open(&clients).find(|client| client.claim(&topics)) {
             return Ok(ClientLease { client, topics });
         }
-        let client = ClusterClient::open(properties, options).await?;
+        let client = ClusterClient::open(properties, options, &self.count).await?;
         client.claim(&topics);
         add(&mut clients, &client);
         Ok(ClientLease { client, topics })
@@ -74,7 +89,7 @@ impl ClientPool {
         if let Some(client) = open(&clients).find(|client| !client.is_retired()) {
             return Ok(client);
         }
-        let client = ClusterClient::open(properties, options).await?;
+        let client = ClusterClient::open(properties, options, &self.count).await?;
         add(&mut clients, &client);
         Ok(client)
     }

@@ -12,6 +12,7 @@ use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Produc
 use rdkafka::types::RDKafkaApiKey;
 
 use super::batch::SourceBatch;
+use super::client_count::ClientCount;
 use super::options::ClientOptions;
 use super::pool::{ClientLease, ClientPool};
 use super::source::{BatchBounds, KafkaSource};
@@ -48,7 +49,7 @@ impl Cluster {
         Self {
             mock,
             producer,
-            pool: ClientPool::default(),
+            pool: ClientPool::new(crate::limits::KAFKA_CLIENTS_MAX),
         }
     }
 
@@ -104,9 +105,17 @@ impl Cluster {
         self.pool.topic_list(&self.properties())
     }
 
+    pub(crate) fn count(&self) -> &ClientCount {
+        self.pool.count()
+    }
+
     pub(crate) async fn lease(&self) -> ClientLease {
+        self.lease_of(TOPIC).await
+    }
+
+    pub(crate) async fn lease_of(&self, topic: &str) -> ClientLease {
         self.pool
-            .lease(&self.properties(), &ClientOptions::default(), BTreeSet::from([TOPIC.to_owned()]))
+            .lease(&self.properties(), &ClientOptions::default(), BTreeSet::from([topic.to_owned()]))
             .await
             .expect("client")
     }

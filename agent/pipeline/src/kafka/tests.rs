@@ -17,7 +17,8 @@ use super::source::{BatchBounds, KafkaSource};
 use super::testing::{Cluster, DEADLINE, led, partition, read};
 use super::topics;
 use crate::connection::ClientProperties;
-use crate::error::PipelineError;
+use crate::error::{PipelineError, Retry};
+use crate::limits::KAFKA_CLIENTS_MAX;
 use crate::position::{PartitionId, Position, Positions};
 
 fn texts(parts: &[Option<&[u8]>]) -> Vec<Option<String>> {
@@ -303,7 +304,7 @@ async fn two_streams_on_one_topic_have_two_clients_and_both_read_all() {
 #[tokio::test]
 async fn streams_on_different_topics_that_open_at_the_same_time_share_one_client() {
     let cluster = Cluster::new(1);
-    let (pool, properties) = (Arc::new(ClientPool::default()), cluster.properties());
+    let (pool, properties) = (Arc::new(ClientPool::new(KAFKA_CLIENTS_MAX)), cluster.properties());
     let mut opens = JoinSet::new();
     for number in 0..30 {
         let (pool, properties, topics) = (pool.clone(), properties.clone(), BTreeSet::from([format!("topic-{number}")]));
@@ -312,6 +313,31 @@ async fn streams_on_different_topics_that_open_at_the_same_time_share_one_client
     let leases = opens.join_all().await;
     let others = leases.iter().filter(|lease| !Arc::ptr_eq(lease.client(), leases[0].client()));
     assert_eq!(others.count(), 0);
+}
+
+#[tokio::test]
+async fn a_client_beyond_the_bound_is_refused_by_the_setting_s_name_until_another_one_is_closed() {
+    let cluster = Cluster::new(1);
+    let (pool, properties, options) = (ClientPool::new(2), cluster.properties(), ClientOptions::default());
+    let lease = || pool.lease(&properties, &options, BTreeSet::from(["orders".to_owned()]));
+    let leases = [lease().await.expect("one"), lease().await.expect("two")];
+    let error = lease().await.err().expect("a third stream on one topic needs a third client");
+    assert!(
+        error.to_string().contains("2 Kafka clients open") && error.to_string().contains("`kafka_clients_max`"),
+        "{error}"
+    );
+    assert_eq!((error.retry(), pool.count().open()), (Retry::Later, 2));
+    // What needs no further client goes on.
+    let other = pool.lease(&properties, &options, BTreeSet::from(["other".to_owned()]));
+    drop(other.await.expect("shares one"));
+    drop(leases);
+    let closed = async {
+        while pool.count().open() > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, closed).await.expect("both are closed");
+    drop(lease().await.expect("there is room again"));
 }
 
 #[tokio::test]
@@ -361,7 +387,7 @@ async fn a_partition_that_tells_no_range_is_reported_by_what_its_leader_says() {
         tokens: None,
         identity: "none".to_owned(),
     };
-    let pool = ClientPool::default();
+    let pool = ClientPool::new(KAFKA_CLIENTS_MAX);
     let client = pool.visit(&properties, &ClientOptions::default()).await.expect("opened");
     for (code, expected) in [
         (RDKafkaErrorCode::OperationTimedOut, "SourceUnreachable"),
@@ -388,7 +414,7 @@ async fn a_broker_that_is_not_there_is_named_with_librdkafkas_reason() {
         tokens: None,
         identity: "none".to_owned(),
     };
-    let pool = ClientPool::default();
+    let pool = ClientPool::new(KAFKA_CLIENTS_MAX);
     let client = pool
         .visit(&properties, &ClientOptions::default())
         .await
@@ -416,7 +442,7 @@ async fn a_property_that_librdkafka_refuses_is_named_without_its_value() {
     };
     properties.properties.insert("ssl.key.pem".to_owned(), "hunter2".into());
     properties.properties.insert("no.such.property".to_owned(), "hunter2".into());
-    let error = ClientPool::default()
+    let error = ClientPool::new(KAFKA_CLIENTS_MAX)
         .visit(&properties, &ClientOptions::default())
         .await
         .err()
@@ -433,7 +459,7 @@ async fn a_broker_that_does_not_answer_within_the_request_timeout_is_trouble() {
         request_timeout: Some(Duration::from_secs(1)),
         ..ClientOptions::default()
     };
-    let pool = ClientPool::default();
+    let pool = ClientPool::new(KAFKA_CLIENTS_MAX);
     let topics = BTreeSet::from(["orders".to_owned()]);
     let lease = pool.lease(&cluster.properties(), &options, topics).await.expect("client");
     let mut trouble = lease.client().trouble();

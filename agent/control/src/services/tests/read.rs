@@ -187,4 +187,13 @@ async fn the_agent_says_what_it_can_do() {
     let answer = client.get_agent(v1::GetAgentRequest {}).await.unwrap().into_inner();
     assert!(answer.capabilities.is_sorted() && answer.capabilities.contains(&"kafka.subscribe".to_owned()));
     assert_eq!((answer.version.as_str(), answer.principal.as_str()), ("0.0.0", "local-admin"));
+    let usage = v1::AgentUsage {
+        kafka_clients: 1,
+        kafka_clients_max: 2,
+        kafka_metadata_requests: 3,
+        kafka_offset_requests: 4,
+        threads: 5,
+        memory_bytes: 6,
+    };
+    assert_eq!(answer.usage, Some(usage));
 }
