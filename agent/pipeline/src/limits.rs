@@ -151,7 +151,11 @@ pub const LISTING_WAIT: Duration = Duration::from_secs(5);
 /// asks for its own alone, because an answer about everybody's topics would cost more than the questions that it saves.
 pub const DESCRIBED_TOGETHER_MAX: usize = 1_000;
 
-/// The part of the discovery interval for which one stream's answer about topics is good enough for the others' looks around: each
+/// Partitions of which one question about ends asks, those of other streams of the client among them: librdkafka looks for each answer
+/// among all that were asked, one by one.
+pub const OFFSETS_TOGETHER_MAX: usize = 1_000;
+
+/// The part of the discovery interval for which one stream's answer about topics or ends is good enough for the others' looks around: each
 /// looks that much earlier, and a client answers at most so many times per interval for all of them.
 pub const SHARED_ANSWER_PART: u32 = 8;
 

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use super::client_count::ClientCount;
 use super::consumer::OpenConsumer;
+use super::ends::SharedEnds;
 use super::ffi::{self, NativeError, TopicDescription};
 use super::options::ClientOptions;
 use super::security::Security;
@@ -79,6 +80,8 @@ pub(crate) struct ClusterClient {
     described: tokio::sync::Mutex<Option<LastAnswer>>,
     /// Whom to ask about topics, once that is known; forgotten when nobody answers.
     describer: Mutex<Option<Describer>>,
+    /// Where partitions end, for all streams of this client.
+    pub(crate) shared_ends: SharedEnds,
 }
 
 /// Who is asked about topics.
@@ -111,6 +114,7 @@ impl ClusterClient {
             retired: AtomicBool::new(false),
             described: tokio::sync::Mutex::default(),
             describer: Mutex::default(),
+            shared_ends: SharedEnds::default(),
         }))
     }
 
@@ -258,6 +262,21 @@ impl ClusterClient {
                 Err(refusal)
             }
         }
+    }
+
+    /// Partitions of the topics that are claimed, as far as the last answer about topics has them, sorted.
+    pub(crate) async fn claimed_partitions(&self) -> Vec<PartitionId> {
+        let last = self.described.lock().await;
+        let Some(Ok(known)) = &*last else { return Vec::new() };
+        let claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let described = claimed.iter().filter_map(|topic| Some((topic, known.topic(topic)?.as_ref().ok()?)));
+        let partitions = described.flat_map(|(topic, description)| {
+            description.partitions.iter().map(|partition| PartitionId {
+                topic: topic.clone(),
+                partition: *partition,
+            })
+        });
+        partitions.collect()
     }
 
     /// The names of all topics that the cluster shows to this client.

@@ -56,12 +56,13 @@ impl Scope {
         // An answer that another stream got a moment ago does.
         let now = Instant::now();
         let lately = now.checked_sub(self.interval / limits::SHARED_ANSWER_PART).unwrap_or(now);
-        let topics = topics::look_up(&self.client, &self.topics, lately.max(self.doubted_at)).await?;
+        let not_before = lately.max(self.doubted_at);
+        let topics = topics::look_up(&self.client, &self.topics, not_before).await?;
         let topics = self.subscription.narrow(topics);
         // Of partitions whose topics are there, as far as their leaders tell.
         let is_there = |partition: &&PartitionId| matches!(topics.get(&partition.topic), Some(TopicState::Found(_)));
         let there: Vec<PartitionId> = self.partitions.iter().filter(is_there).cloned().collect();
-        let ends = self.client.ends(&there, limits::OFFSETS_WAIT).await?;
+        let ends = self.client.shared_ends.look_up(&self.client, &there, not_before).await?;
         Ok(Survey {
             listed_at,
             topics,
