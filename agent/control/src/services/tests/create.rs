@@ -148,6 +148,17 @@ async fn a_create_comes_back_after_its_wait_and_says_what_it_waits_for() {
     };
     let record = agent.streams.create_stream(request).await.unwrap().into_inner().record.unwrap();
     assert_eq!(state(&record), v1::StreamState::Provisioning);
+    // The broker may not have been asked yet when the wait is over.
+    let (store, uid) = (agent.store.clone(), record.status.unwrap().uid);
+    let answered = || async {
+        let stream = store.stream_by_uid(&uid).await.unwrap().unwrap();
+        stream
+            .observed
+            .conditions
+            .first()
+            .is_some_and(|condition| condition.reason != "Asking")
+    };
+    crate::testing::wait_until("the broker is asked", answered).await;
     let waiting = agent.get().await.unwrap().status.unwrap().conditions;
     assert_eq!(
         (waiting[0].r#type.as_str(), waiting[0].status(), waiting[0].reason.as_str()),
