@@ -57,9 +57,10 @@ soak-steady: setup ## An hour of steady load: memory, lag and cost every five mi
 	BENCH=steady $(BENCH_RUN)
 
 .PHONY: soak
-soak: setup build ## The long versions of the crash test (SOAK_KILLS, default 250) and of fresh JSON messages (SOAK_MESSAGES)
+soak: setup build ## The long versions of the tests of crashes (SOAK_KILLS), of what comes and goes (SOAK_CHAOS_SECONDS) and of fresh JSON messages (SOAK_MESSAGES)
 	DECODE_MODEL_CASES=$${SOAK_MESSAGES:-200000} cargo test $(CARGO_FLAGS) --workspace --test suite -- fresh_messages --nocapture
 	E2E_KILLS=$${SOAK_KILLS:-250} cargo test $(CARGO_FLAGS) --workspace --test e2e -- crash --nocapture
+	E2E_CHAOS_SECONDS=$${SOAK_CHAOS_SECONDS:-3600} cargo test $(CARGO_FLAGS) --workspace --test e2e -- chaos --nocapture
 
 .PHONY: fuzz
 fuzz: ## Any bytes into every reader, FUZZ_SECONDS each (default 60; needs a nightly toolchain and cargo-fuzz)

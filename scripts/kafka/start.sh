@@ -6,6 +6,8 @@
 # (`secure.properties.in`), and RUN_FOLDER has bootstrap-ssl, bootstrap-sasl-plaintext, bootstrap-sasl-ssl, bootstrap-mtls and
 # bootstrap-expired.
 # A file `tokens-verifier` in it has the address that knows the tokens of AWS IAM (`TokensOfAws`), which SASL_SSL then takes too.
+# KAFKA_NODE, if it is set, is the broker's number in a cluster: KAFKA_PORT is then its port, and KAFKA_CONTROLLER that of the controller,
+# which is in broker 1. The others are ready when that one is.
 # Needs KAFKA_HOME (the folder that setup.sh prints). Leaves in RUN_FOLDER: pid, log, server.properties, bootstrap (host:port).
 # Ready means that RUN_FOLDER/log has the line "Kafka Server started".
 set -euo pipefail
@@ -38,8 +40,21 @@ sockets = [socket.socket() for _ in range(7)]
 for each in sockets:
     each.bind(("127.0.0.1", 0))
 print(*[each.getsockname()[1] for each in sockets])')
+    if [ -n "${KAFKA_NODE:-}" ]; then
+        client=$KAFKA_PORT
+        controller=$KAFKA_CONTROLLER
+        # The template is that of node 1. Without an id of its folder a broker makes one.
+        sed -i -e "s#^node.id=.*#node.id=$KAFKA_NODE#" -e '/^directory.id=/d' "$run/data/meta.properties"
+    fi
     sed -e "s#@CLIENT_PORT@#$client#g" -e "s#@CONTROLLER_PORT@#$controller#g" -e "s#@DATA@#$run/data#g" \
         "$here/server.properties.in" >"$run/server.properties"
+    if [ -n "${KAFKA_NODE:-}" ]; then
+        # Of two lines about one property the last one counts.
+        sed -e "s#@NODE@#$KAFKA_NODE#g" "$here/cluster.properties.in" >>"$run/server.properties"
+        if [ "$KAFKA_NODE" != 1 ]; then
+            printf 'process.roles=broker\nlisteners=PLAINTEXT://127.0.0.1:%s\n' "$client" >>"$run/server.properties"
+        fi
+    fi
     printf '127.0.0.1:%s\n' "$client" >"$run/bootstrap"
     if [ -n "${KAFKA_SECURITY:-}" ]; then
         sed -e "s#@CLIENT_PORT@#$client#g" -e "s#@CONTROLLER_PORT@#$controller#g" -e "s#@SSL_PORT@#$ssl#g" \

@@ -21,11 +21,14 @@ use crate::wait::wait_until;
 /// A broker. It keeps its data and its address over restarts.
 pub struct Kafka {
     folder: PathBuf,
-    security: Option<PathBuf>,
+    variables: Vec<Variable>,
     process: Mutex<Option<Child>>,
     bootstrap: String,
     admin: AdminClient<DefaultClientContext>,
 }
+
+/// A variable of the environment that `start.sh` looks at, with its value.
+pub(crate) type Variable = (&'static str, String);
 
 /// Starts the broker that all tests share, or returns it.
 pub fn kafka() -> &'static Kafka {
@@ -37,33 +40,51 @@ impl Kafka {
     /// A broker of one test, which may do to it what it likes.
     #[must_use]
     pub fn start() -> Self {
-        Self::launched(None, "")
+        Self::launched(&[])
     }
 
     /// One that writes each request that it has answered into its log.
     #[must_use]
     pub fn start_telling_requests() -> Self {
-        Self::launched(None, "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug")
+        let flag = "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=debug";
+        Self::launched(&[("KAFKA_JVM_FLAGS", flag.to_owned())])
     }
 
     /// One with a listener for each kind of security, by the key and the users in `security`.
     #[must_use]
     pub fn start_with_security(security: &Path) -> Self {
-        Self::launched(Some(security), "")
+        Self::launched(&[("KAFKA_SECURITY", security.display().to_string())])
     }
 
-    fn launched(security: Option<&Path>, jvm_flags: &'static str) -> Self {
+    fn launched(variables: &[Variable]) -> Self {
         let folder = fresh_folder("kafka");
-        let process = launch(&folder, &[], security, jvm_flags);
+        let mut process = begin(&folder, &[], variables);
+        await_ready(&mut process, &folder);
         let bootstrap = read(&folder, "bootstrap");
+        Self::of(folder, process, bootstrap, variables)
+    }
+
+    /// One of a cluster, which may not be ready yet; `bootstrap` has the addresses of all.
+    pub(crate) fn begin_in_cluster(variables: &[Variable], bootstrap: &str) -> Self {
+        let folder = fresh_folder("kafka");
+        let process = begin(&folder, &[], variables);
+        Self::of(folder, process, bootstrap.to_owned(), variables)
+    }
+
+    fn of(folder: PathBuf, process: Child, bootstrap: String, variables: &[Variable]) -> Self {
         let admin = client_config(&bootstrap).create().expect("an admin client");
         Self {
             folder,
-            security: security.map(Path::to_owned),
+            variables: variables.to_vec(),
             process: Mutex::new(Some(process)),
             bootstrap,
             admin,
         }
+    }
+
+    /// Waits until it is ready.
+    pub(crate) fn await_ready(&self) {
+        await_ready(self.process.lock().unwrap().as_mut().expect("the broker runs"), &self.folder);
     }
 
     /// Kills it without warning.
@@ -96,7 +117,10 @@ impl Kafka {
     pub fn start_again(&self) {
         let mut process = self.process.lock().unwrap();
         assert!(process.is_none(), "the broker still runs");
-        *process = Some(launch(&self.folder, &["--again"], self.security.as_deref(), ""));
+        // The script empties the log when it begins; until then the one of a former life says that it is ready.
+        let _ = fs::remove_file(self.folder.join("log"));
+        let again = process.insert(begin(&self.folder, &["--again"], &self.variables));
+        await_ready(again, &self.folder);
     }
 
     /// Requests of a client of that id that were answered so far, by a name such as `METADATA`. The broker must be one that tells
@@ -126,7 +150,7 @@ impl Kafka {
         self.bootstrap.rsplit_once(':').unwrap().1.parse().unwrap()
     }
 
-    /// `host:port` of the plaintext listener.
+    /// `host:port` of the plaintext listener; in a cluster, of each broker's.
     #[must_use]
     pub fn bootstrap(&self) -> &str {
         &self.bootstrap
@@ -249,19 +273,15 @@ impl Drop for Kafka {
     }
 }
 
-fn launch(folder: &Path, flags: &[&str], security: Option<&Path>, jvm_flags: &str) -> Child {
+fn begin(folder: &Path, flags: &[&str], variables: &[Variable]) -> Child {
     let mut command = Command::new(repository().join("scripts/kafka/start.sh"));
     command.arg("--foreground").args(flags).arg(folder);
     command.env("KAFKA_HOME", &test_parts().kafka_home).stdin(Stdio::null());
-    if !jvm_flags.is_empty() {
-        command.env("KAFKA_JVM_FLAGS", jvm_flags);
-    }
-    if let Some(security) = security {
-        command.env("KAFKA_SECURITY", security);
-    }
-    // The script empties the log when it begins; until then the one of a former life says that it is ready.
-    let _ = fs::remove_file(folder.join("log"));
-    let mut broker = spawn(command).expect("start the broker");
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    spawn(command).expect("start the broker")
+}
+
+fn await_ready(broker: &mut Child, folder: &Path) {
     wait_until("the broker is ready", BROKER_READY, || {
         if let Some(status) = broker.try_wait().unwrap() {
             panic!("the broker stopped with {status}: {}", log_of(folder));
@@ -269,7 +289,6 @@ fn launch(folder: &Path, flags: &[&str], security: Option<&Path>, jvm_flags: &st
         let log = log_of(folder);
         if log.contains("Kafka Server started") { Ok(()) } else { Err(log) }
     });
-    broker
 }
 
 /// The settings that every client of the tests starts from.

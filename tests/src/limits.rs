@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-/// A broker is ready in two seconds; a machine that compiles at the same time takes ten times that.
-pub const BROKER_READY: Duration = Duration::from_secs(60);
+/// A broker is ready in two seconds, three in five; a machine that compiles at the same time takes ten times that, and more.
+pub const BROKER_READY: Duration = Duration::from_secs(120);
+/// A cluster of which brokers come and go has a leader for each partition again, after the four seconds in which a broker is missed.
+pub const CLUSTER_SETTLES: Duration = Duration::from_secs(120);
+/// One request to a cluster, which is asked again: the broker that is to answer may be away.
+pub const CLUSTER_REQUEST: Duration = Duration::from_secs(5);
 /// A schema registry answers in three seconds; a machine that compiles at the same time takes several times that.
 pub const REGISTRY_READY: Duration = Duration::from_secs(90);
 /// One request to a schema registry, slow ones of tests included.

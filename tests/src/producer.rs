@@ -12,6 +12,9 @@ use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use crate::kafka::{client_config, kafka};
 use crate::limits::{BROKER_REQUEST, PRODUCER_FLUSH};
 
+/// Enough for a commit to be sent, and not for its answer.
+const UNHEARD: Duration = Duration::from_millis(1);
+
 /// A record that the broker acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Acknowledged {
@@ -60,6 +63,29 @@ impl Outgoing {
 struct Reports {
     delivered: Vec<Acknowledged>,
     failed: Vec<String>,
+}
+
+/// How a transaction is to end.
+#[derive(Clone, Copy, Debug)]
+pub enum Ending {
+    /// By a commit.
+    Commit,
+    /// By an abort.
+    Abort,
+    /// By a commit whose answer nobody waits for.
+    Unheard,
+    /// Not at all.
+    Open,
+}
+
+/// How a transaction ended.
+pub enum Ended {
+    /// With these records.
+    Committed(Vec<Acknowledged>),
+    /// No reader may see any of its records, now or when the next producer with its id comes.
+    Aborted,
+    /// Nobody was told: readers see all of these records, or none. The producer is of no further use.
+    Unknown(Vec<Acknowledged>, KafkaError),
 }
 
 struct Context {
@@ -145,6 +171,15 @@ impl RecordingProducer {
 
     /// Hands one record to the client; [`Self::flush`] or [`Self::commit`] says what became of it.
     pub fn send(&self, topic: &str, record: &Outgoing) {
+        self.try_send(topic, record)
+            .unwrap_or_else(|error| panic!("produce to `{topic}`: {error}"));
+    }
+
+    /// The same for a transaction that may have failed already.
+    ///
+    /// # Errors
+    /// The client's own words.
+    pub fn try_send(&self, topic: &str, record: &Outgoing) -> KafkaResult<()> {
         let mut message = BaseRecord::<[u8], [u8], _>::with_opaque_to(topic, Box::new(record.clone()));
         message.partition = record.partition;
         message.key = record.key.as_deref();
@@ -166,10 +201,11 @@ impl RecordingProducer {
                     message = returned;
                     self.producer.poll(BROKER_REQUEST / 100);
                 }
-                Err((error, _)) => panic!("produce to `{topic}`: {error}"),
+                Err((error, _)) => return Err(error),
             }
         }
         self.producer.poll(Duration::ZERO);
+        Ok(())
     }
 
     /// Waits for all acknowledgements and returns those that came since the last call.
@@ -191,7 +227,40 @@ impl RecordingProducer {
 
     /// Opens a transaction.
     pub fn begin(&self) {
-        self.producer.begin_transaction().expect("begin a transaction");
+        self.try_begin().expect("begin a transaction");
+    }
+
+    /// The same for a producer that may be of no use any more.
+    ///
+    /// # Errors
+    /// The client's own words.
+    pub fn try_begin(&self) -> KafkaResult<()> {
+        self.producer.begin_transaction()
+    }
+
+    /// Ends the open transaction as wanted, or aborts it where that is not possible, while brokers come and go.
+    pub fn end(&self, wanted: Ending) -> Ended {
+        let sent = self.producer.flush(PRODUCER_FLUSH);
+        let reports = std::mem::take(&mut *self.reports.lock().unwrap());
+        let is_whole = sent.is_ok() && reports.failed.is_empty();
+        match wanted {
+            Ending::Commit if is_whole => match retried(|| self.producer.commit_transaction(BROKER_REQUEST)) {
+                Ok(()) => return Ended::Committed(reports.delivered),
+                Err(KafkaError::Transaction(error)) if error.txn_requires_abort() => {}
+                Err(error) => return Ended::Unknown(reports.delivered, error),
+            },
+            Ending::Unheard if is_whole => {
+                return match self.producer.commit_transaction(UNHEARD) {
+                    Ok(()) => Ended::Committed(reports.delivered),
+                    Err(error) => Ended::Unknown(reports.delivered, error),
+                };
+            }
+            Ending::Open => return Ended::Aborted,
+            Ending::Commit | Ending::Abort | Ending::Unheard => {}
+        }
+        // One that fails leaves it open, which is no other end: its commit was never asked for, or was refused.
+        let _may_fail = retried(|| self.producer.abort_transaction(BROKER_REQUEST));
+        Ended::Aborted
     }
 
     /// Commits the open transaction and returns its records.
@@ -209,14 +278,17 @@ impl RecordingProducer {
     }
 }
 
-/// Repeats a step of a transaction for as long as the client says that it may be repeated: it then goes on where it was.
 fn until_done(what: &str, step: impl Fn() -> KafkaResult<()>) {
+    retried(step).unwrap_or_else(|error| panic!("{what}: {error}"));
+}
+
+/// Repeats a step of a transaction for as long as the client says that it may be repeated: it then goes on where it was.
+fn retried(step: impl Fn() -> KafkaResult<()>) -> KafkaResult<()> {
     let deadline = Instant::now() + PRODUCER_FLUSH;
     loop {
         match step() {
-            Ok(()) => return,
             Err(KafkaError::Transaction(error)) if error.is_retriable() && Instant::now() < deadline => {}
-            Err(error) => panic!("{what}: {error}"),
+            outcome => return outcome,
         }
     }
 }

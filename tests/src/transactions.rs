@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use crate::producer::Outgoing;
+use crate::random::Random;
 
 /// The JSON Schema of a transaction, as the quickstart example declares it.
 pub const SCHEMA: &str = include_str!("../../examples/quickstart/transaction.schema.json");
@@ -66,39 +67,17 @@ const FIRST_TIMESTAMP_MS: i64 = 1_709_210_096_789;
 
 /// Makes transactions, one after the other.
 pub struct Transactions {
-    random: SplitMix64,
+    random: Random,
     memos: Vec<String>,
     sequence: u64,
     timestamp_ms: i64,
-}
-
-/// A generator of 64-bit numbers that needs no dependency; its quality is plenty for test data.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % u64::try_from(bound).unwrap()).unwrap()
-    }
-
-    /// Between zero and one.
-    fn fraction(&mut self) -> f64 {
-        f64::from(u32::try_from(self.next() >> 32).unwrap()) / f64::from(u32::MAX)
-    }
 }
 
 impl Transactions {
     /// Starts at record 0.
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        let mut random = SplitMix64(seed);
+        let mut random = Random::new(seed);
         let memos = (0..MEMOS)
             .map(|_| {
                 let words: Vec<&str> = (0..WORDS_PER_MEMO).map(|_| WORDS[random.below(WORDS.len())]).collect();
@@ -116,8 +95,8 @@ impl Transactions {
     /// The next record; its key is the account.
     pub fn next_record(&mut self) -> Outgoing {
         let random = &mut self.random;
-        self.timestamp_ms += i64::try_from(random.next() % 8).unwrap();
-        let account = 1_000_000 + random.next() % 250_000;
+        self.timestamp_ms += i64::try_from(random.any() % 8).unwrap();
+        let account = 1_000_000 + random.any() % 250_000;
         let merchant = random.below(5000);
         let mut json = String::with_capacity(1200);
         let seconds = self.timestamp_ms / 1000;
@@ -126,8 +105,8 @@ impl Transactions {
             "{{\"event_id\":\"{:016x}{:016x}\",\"event_type\":\"{}\",\
              \"created_at\":\"2024-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z\",\"occurred_ms\":{},\"account_id\":{account},\
              \"sequence\":{},\"amount\":{:.2},\"fee\":{},",
-            random.next(),
-            random.next(),
+            random.any(),
+            random.any(),
             TYPES[random.below(TYPES.len())],
             1 + seconds / 86_400 % 12,
             1 + seconds / 86_400 % 28,

@@ -234,7 +234,7 @@ fn flat(partition: &Value) -> Value {
 }
 
 /// Every loss that a commit of the table names.
-fn losses_in_log(table: &Path) -> Vec<Value> {
+pub(crate) fn losses_in_log(table: &Path) -> Vec<Value> {
     let mut names: Vec<PathBuf> = fs::read_dir(table.join("_delta_log"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
