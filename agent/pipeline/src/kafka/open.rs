@@ -87,7 +87,7 @@ impl Opening {
         let client = lease.client().clone();
         check_cluster(&client, request.table).await?;
         let found = topics::look_up(&client, lookout.names(), Instant::now()).await?;
-        let found = request.subscription.narrow(found);
+        let found = topics::refuse_former(request.subscription.narrow(found), &request.table.source);
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
         plan.without_id.iter().for_each(|topic| topics::note_no_id(topic));
         let wanted = partitions_of(&plan);
@@ -246,7 +246,7 @@ impl Opening {
                 let losses = if has_departed { Vec::new() } else { losses };
                 let (topic, recorded_id, id) = (&recreated.topic, &recreated.recorded_id, &recreated.id);
                 tracing::warn!(topic, recorded_id, id, "a topic was created again and is read anew");
-                record.identity.topic_ids.insert(topic.clone(), id.clone());
+                record.identity.recreate(topic, id);
                 record.identity.departed.remove(topic);
                 record.positions.extend(positions);
                 record.losses.extend(losses);

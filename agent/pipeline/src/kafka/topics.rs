@@ -11,6 +11,7 @@ use super::client::ClusterClient;
 use super::ffi::{NativeError, TopicDescription};
 use crate::error::{PipelineError, Retry};
 use crate::position::PartitionId;
+use crate::table::SourceIdentity;
 
 /// The reason of an error that found a topic created again.
 pub(crate) const RECREATED: &str = "TopicRecreated";
@@ -92,11 +93,30 @@ pub(crate) fn note_no_id(topic: &str) {
 pub(crate) const NO_ID_ANY_MORE: &str = "its brokers give it no id now, though they did before, so that nothing tells whether it is still the topic \
                                          that was read";
 
+/// Takes a topic that has an id which it had before it was created again for one that the cluster does not tell about now: no id comes
+/// back, but a broker that hung, or that is cut off from the controller, tells of the topic as it was.
+pub(crate) fn refuse_former(topics: BTreeMap<String, TopicState>, identity: &SourceIdentity) -> BTreeMap<String, TopicState> {
+    let refuse = |topic: &str, state: TopicState| match state {
+        TopicState::Found(FoundTopic { id: Some(id), .. }) if identity.had(topic, &id) => TopicState::Refused(
+            "the broker that was asked tells of it as it was before it was deleted and created again; reading goes on when it knows better"
+                .to_owned(),
+        ),
+        state => state,
+    };
+    topics
+        .into_iter()
+        .map(|(topic, state)| {
+            let state = refuse(&topic, state);
+            (topic, state)
+        })
+        .collect()
+}
+
 /// Checks, before rows of these topics are committed, that each is the one that the recorded positions belong to.
 ///
 /// librdkafka follows a topic that was created again to the same offset of the new one, so the question is asked after the
 /// rows were taken: a broker that tells the recorded id then told it while they were fetched. It is not proof. The broker that
-/// is asked may hear of a new topic some milliseconds after the partition's leader has served it, and a topic that is gone
+/// is asked may hear of a new topic some milliseconds after the partition's leader has served it, or later if it hung, and a topic that is gone
 /// may have been created again, read and deleted again since the last question; its rows are kept, because those of a topic
 /// that was deleted once, by far the likelier, could not be read again. A topic without a recorded id is not asked about.
 pub(crate) async fn confirm(
@@ -184,6 +204,34 @@ pub(crate) fn refused_message(client: &ClusterClient, topic: &str, why: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_topic_as_it_was_before_it_was_created_again_is_no_other_topic() {
+        let found = |id: &str| {
+            TopicState::Found(FoundTopic {
+                id: Some(id.to_owned()),
+                partitions: vec![0],
+                absent: Vec::new(),
+                is_internal: false,
+            })
+        };
+        let mut identity = SourceIdentity::default();
+        let told = |identity: &SourceIdentity, id: &str| {
+            let told = refuse_former(
+                BTreeMap::from([("a".to_owned(), found(id)), ("b".to_owned(), found("A"))]),
+                identity,
+            );
+            assert_eq!(told["b"], found("A"), "another topic");
+            told["a"] == found(id)
+        };
+        identity.recreate("a", "A");
+        assert!(told(&identity, "A") && told(&identity, "B"), "one that was never created again");
+        identity.recreate("a", "B");
+        identity.recreate("a", "C");
+        assert_eq!(["A", "B", "C", "D"].map(|id| told(&identity, id)), [false, false, true, true]);
+        (0..100).for_each(|number| identity.recreate("a", &format!("{number}")));
+        assert!(told(&identity, "A") && !told(&identity, "98"), "the newest are remembered");
+    }
 
     #[test]
     fn the_id_of_all_zeros_is_none() {

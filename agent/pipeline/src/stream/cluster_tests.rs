@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use stream_spec::name::TableName;
 use stream_spec::stream::{ConnectionConfig, OnDataLoss, SchemaConfig, StreamSpec};
 use tokio::sync::watch;
 
@@ -86,13 +87,18 @@ impl Place {
 
     /// Makes the table of a stream that has read, or passed over, what is before an offset, and knows no leader epoch.
     async fn provision_at(&self, definition: &StreamDefinition, next_offset: i64) {
+        self.provision_of(definition, next_offset, SourceIdentity::default()).await;
+    }
+
+    /// The same of a certain topic.
+    async fn provision_of(&self, definition: &StreamDefinition, next_offset: i64, source: SourceIdentity) {
         let table = NewTable {
             name: definition.spec.ingestion.destination.clone(),
             stream_uid: definition.uid.clone(),
             generation: definition.generation,
             columns: in_force(definition).columns,
             positions: Positions::from([(partition(0), Position::new(next_offset, 0))]),
-            source: SourceIdentity::default(),
+            source,
             schemas: definition.schemas_in_force(),
             registry: None,
             history: TableCareSettings::default().history,
@@ -208,6 +214,30 @@ async fn another_cluster_under_a_new_address_stops_the_stream_and_the_first_one_
         .expect("readable");
     assert_eq!(table.positions.get(&partition(0)).map(|position| position.next_offset), Some(2));
     stream.stop().await;
+}
+
+/// The mock does not make a topic again, so the table is made as if it had been: its broker then tells an id from before.
+#[tokio::test]
+async fn a_broker_that_tells_of_a_topic_as_it_was_before_it_was_made_again_moves_nothing() {
+    let place = Place::new(Cluster::new(1));
+    let told = place.engine.provision(&definition()).await.expect("made").source;
+    let mut definition = definition();
+    definition.uid = "another".to_owned();
+    definition.spec.ingestion.destination = TableName::parse("main.shop.another").expect("a name");
+    definition.operations.on_data_loss = OnDataLoss::Earliest;
+    let mut source = told.clone();
+    source.recreate(TOPIC, "its id since then");
+    place.provision_of(&definition, 1, source.clone()).await;
+    (0..3).for_each(|number| place.send(number));
+    let stream = place.engine.start(definition.clone());
+    let is_said = |status: &PipelineStatus| said(status, condition::TOPICS_EXIST).is_some_and(|said| said.contains("as it was before"));
+    let status = wait_for(&stream, "the complaint", is_said).await;
+    assert_eq!(rows_of(&status), 0);
+    stream.stop().await;
+    let destination = &definition.spec.ingestion.destination;
+    let table = place.engine.table_state(destination, &definition.uid).await.expect("readable");
+    assert_eq!(table.source, source);
+    assert_eq!(table.positions, Positions::from([(partition(0), Position::new(1, 0))]));
 }
 
 /// What a stream says of a condition.

@@ -9,6 +9,10 @@ pub(super) const COMMIT_QUEUE: usize = 16;
 /// besides. More partitions than a stream has by far, as a rule, and the metadata stays some hundred kilobytes at worst.
 pub(super) const LOSSES_KEPT: usize = 1_000;
 
+/// Former ids of a topic that a table's properties remember: a broker that does not know of the last times that the topic was created
+/// again has hung, or was cut off, for as long.
+pub(super) const FORMER_TOPIC_IDS_MAX: usize = 8;
+
 /// Versions of the schemas whose beginnings a table's properties remember: the control plane keeps them from then on, and so many
 /// updates in a row do not come to pass without it having looked.
 pub(super) const SCHEMA_STARTS_KEPT: usize = 5;

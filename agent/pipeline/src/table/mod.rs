@@ -105,6 +105,28 @@ pub struct SourceIdentity {
     /// Topics that a pattern matched and that were deleted, of which no record is waited for. They keep their ids, so that one that
     /// is there again is told from another one of its name.
     pub departed: BTreeSet<String>,
+    /// Ids that topics had before they were created again, the newest last.
+    pub former_topic_ids: BTreeMap<String, Vec<String>>,
+}
+
+impl SourceIdentity {
+    /// A topic was created again: from now on it is the one with this id.
+    pub(crate) fn recreate(&mut self, topic: &str, id: &str) {
+        let Some(former) = self.topic_ids.insert(topic.to_owned(), id.to_owned()) else {
+            return;
+        };
+        let ids = self.former_topic_ids.entry(topic.to_owned()).or_default();
+        ids.push(former);
+        let excess = ids.len().saturating_sub(limits::FORMER_TOPIC_IDS_MAX);
+        ids.drain(..excess);
+    }
+
+    /// Whether a topic had this id before it was created again.
+    pub(crate) fn had(&self, topic: &str, id: &str) -> bool {
+        self.former_topic_ids
+            .get(topic)
+            .is_some_and(|ids| ids.iter().any(|former| former == id))
+    }
 }
 
 /// What the log says about a table of ours.

@@ -15,6 +15,8 @@ const CLUSTER_ID: &str = "featurestore.cluster_id";
 const TOPIC_IDS: &str = "featurestore.topic_ids";
 /// Topics of a pattern that were deleted and of which nothing is waited for; not there when there are none.
 const DEPARTED_TOPICS: &str = "featurestore.departed_topics";
+/// Ids of topics that were created again, before that; not there when there are none.
+const FORMER_TOPIC_IDS: &str = "featurestore.former_topic_ids";
 /// INT columns whose values are decoded as BIGINT and whose files are being rewritten; not there when there are none.
 const WIDENING: &str = "featurestore.widening";
 
@@ -55,6 +57,13 @@ pub(super) fn set(properties: &mut BTreeMap<String, String>, generation: u64, so
         // A list of texts always has a JSON form.
         let departed = serde_json::to_string(&source.departed).unwrap_or_default();
         properties.insert(DEPARTED_TOPICS.to_owned(), departed);
+    }
+    if source.former_topic_ids.is_empty() {
+        properties.remove(FORMER_TOPIC_IDS);
+    } else {
+        // A map of lists of texts always has a JSON form.
+        let former = serde_json::to_string(&source.former_topic_ids).unwrap_or_default();
+        properties.insert(FORMER_TOPIC_IDS.to_owned(), former);
     }
 }
 
@@ -121,12 +130,17 @@ pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, Source
         Some(departed) => serde_json::from_str(departed).map_err(|_| wrong(DEPARTED_TOPICS, departed))?,
         None => Default::default(),
     };
+    let former_topic_ids = match properties.get(FORMER_TOPIC_IDS) {
+        Some(former) => serde_json::from_str(former).map_err(|_| wrong(FORMER_TOPIC_IDS, former))?,
+        None => Default::default(),
+    };
     Ok((
         generation,
         SourceIdentity {
             cluster_id: properties.get(CLUSTER_ID).cloned(),
             topic_ids,
             departed,
+            former_topic_ids,
         },
     ))
 }
@@ -159,6 +173,7 @@ mod tests {
             cluster_id: Some("c1".into()),
             topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]),
             departed: ["t\"x".into()].into(),
+            former_topic_ids: BTreeMap::from([("t\"x".into(), vec!["before==".into()])]),
         };
         let mut properties = of_new_table("u", 1, &source, Duration::from_secs(60));
         properties.insert("owner".into(), "someone".into());
