@@ -42,6 +42,22 @@ pub(crate) struct OpenRequest<'a> {
     pub(crate) batch_bytes_max: usize,
 }
 
+impl OpenRequest<'_> {
+    fn has_departed(&self, topic: &str) -> bool {
+        self.table.source.departed.contains(topic)
+    }
+
+    /// Where a topic that was created again is read from. Nothing of one that departed is waited for, so nothing is lost, and the new one
+    /// begins where it begins.
+    fn policy_for(&self, topic: &str) -> OnDataLoss {
+        if self.has_departed(topic) {
+            OnDataLoss::Earliest
+        } else {
+            self.on_data_loss
+        }
+    }
+}
+
 /// What the table must have before a source is read.
 #[derive(Debug, Default)]
 pub(crate) struct SourceRecord {
@@ -83,13 +99,26 @@ impl Opening {
         request: OpenRequest<'_>,
     ) -> Result<Self, PipelineError> {
         let options = KafkaOptions::parse(request.source)?;
-        let (lookout, lease) = choose(clients, properties, &options.client, &request).await?;
-        let client = lease.client().clone();
+        let (lookout, mut lease) = choose(clients, properties, &options.client, &request).await?;
+        let mut client = lease.client().clone();
         check_cluster(&client, request.table).await?;
         let found = topics::look_up(&client, lookout.names(), Instant::now()).await?;
         let found = topics::refuse_former(request.subscription.narrow(found), &request.table.source);
         let plan = plan::attach(&found, &request.table.positions, &request.table.source);
         plan.without_id.iter().for_each(|topic| topics::note_no_id(topic));
+        if !lease.is_new()
+            && plan
+                .recreated
+                .iter()
+                .any(|recreated| request.policy_for(&recreated.topic) != OnDataLoss::Fail)
+        {
+            // A client that read the old topic takes the new one's leaders for outdated ones, as long as their epochs are lower, and
+            // goes on asking those of the old one, which tell nothing and have nothing.
+            client.retire();
+            lease = clients.lease(properties, &options.client, lookout.names().clone()).await?;
+            client = lease.client().clone();
+            check_cluster(&client, request.table).await?;
+        }
         let wanted = partitions_of(&plan);
         // Nothing is read while this is asked, so a leader that is away is not waited for long: the other partitions are
         // read meanwhile, and so are its own as soon as it is back, where they have a recorded position.
@@ -238,10 +267,8 @@ impl Opening {
         record: &mut SourceRecord,
     ) {
         let recorded = &request.table.positions;
-        // Nothing of the one that departed is waited for, so nothing is lost, and the new one begins where it begins.
-        let has_departed = request.table.source.departed.contains(&recreated.topic);
-        let policy = if has_departed { OnDataLoss::Earliest } else { request.on_data_loss };
-        match plan::restart(recreated, recorded, ranges, policy) {
+        let has_departed = request.has_departed(&recreated.topic);
+        match plan::restart(recreated, recorded, ranges, request.policy_for(&recreated.topic)) {
             Some((positions, losses)) => {
                 let losses = if has_departed { Vec::new() } else { losses };
                 let (topic, recorded_id, id) = (&recreated.topic, &recreated.recorded_id, &recreated.id);

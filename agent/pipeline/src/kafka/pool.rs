@@ -34,12 +34,19 @@ pub(crate) struct ClientPool {
 pub(crate) struct ClientLease {
     client: Arc<ClusterClient>,
     topics: BTreeSet<String>,
+    /// Nobody has read anything through the client yet.
+    is_new: bool,
 }
 
 impl ClientLease {
     /// The client.
     pub(crate) fn client(&self) -> &Arc<ClusterClient> {
         &self.client
+    }
+
+    /// Whether the client was opened for this lease.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 }
 
@@ -74,12 +81,14 @@ impl ClientPool {
         let clients = self.clients(key(properties, options));
         let mut clients = clients.lock().await;
         if let Some(client) = open(&clients).find(|client| client.claim(&topics)) {
-            return Ok(ClientLease { client, topics });
+            let is_new = false;
+            return Ok(ClientLease { client, topics, is_new });
         }
         let client = ClusterClient::open(properties, options, &self.count).await?;
         client.claim(&topics);
         add(&mut clients, &client);
-        Ok(ClientLease { client, topics })
+        let is_new = true;
+        Ok(ClientLease { client, topics, is_new })
     }
 
     /// Any client of that cluster, for questions only.

@@ -13,6 +13,7 @@ use super::tests::{definition, evolved, in_force, json_schemas, no_registry, sta
 use crate::connection::{ClientProperties, ConnectionResolver};
 use crate::engine::{Engine, EngineSettings, StreamDefinition};
 use crate::error::PipelineError;
+use crate::kafka::options::ClientOptions;
 use crate::kafka::testing::{Cluster, TOPIC, partition};
 use crate::position::{Position, Positions};
 use crate::registry::RegistryProperties;
@@ -238,6 +239,32 @@ async fn a_broker_that_tells_of_a_topic_as_it_was_before_it_was_made_again_moves
     let table = place.engine.table_state(destination, &definition.uid).await.expect("readable");
     assert_eq!(table.source, source);
     assert_eq!(table.positions, Positions::from([(partition(0), Position::new(1, 0))]));
+}
+
+/// librdkafka ignores leaders whose epoch is lower than that of the topic that had the name before.
+#[tokio::test]
+async fn a_topic_that_was_made_again_is_read_by_a_client_that_did_not_know_the_old_one() {
+    let place = Place::new(Cluster::new(1));
+    let mut definition = definition();
+    definition.operations.on_data_loss = OnDataLoss::Earliest;
+    let source = SourceIdentity {
+        topic_ids: [(TOPIC.to_owned(), "its id before".to_owned())].into(),
+        ..SourceIdentity::default()
+    };
+    place.provision_of(&definition, 7, source).await;
+    let clients = &place.engine.shared().clients;
+    let known = clients
+        .visit(&place.cluster.properties(), &ClientOptions::default())
+        .await
+        .expect("a client");
+    (0..3).for_each(|number| place.send(number));
+    let stream = place.run(definition, 3).await;
+    let now = clients
+        .visit(&place.cluster.properties(), &ClientOptions::default())
+        .await
+        .expect("a client");
+    assert!(known.is_retired() && !Arc::ptr_eq(&known, &now));
+    stream.stop().await;
 }
 
 /// What a stream says of a condition.
