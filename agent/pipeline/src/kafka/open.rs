@@ -147,8 +147,9 @@ impl Opening {
         };
         record.identity.topic_ids.extend(plan.new_topic_ids);
         // One that is here again as it was goes on; another one of its name is decided about below.
-        let is_here = |topic: &String| plan.resume.keys().chain(&plan.appeared).any(|partition| partition.topic == *topic);
-        record.identity.departed.retain(|topic| !is_here(topic));
+        for partition in plan.resume.keys().chain(&plan.appeared) {
+            record.identity.departed.remove(&partition.topic);
+        }
         opening.resume(plan.resume, &ranges, &request, &mut record);
         opening.begin(plan.appeared, &ranges, &mut record);
         for recreated in &plan.recreated {
@@ -194,7 +195,7 @@ impl Opening {
                 "a topic of a pattern was deleted, and is waited for no longer"
             );
             record.losses.extend(unread.iter().map(Unread::loss));
-            record.identity.departed.insert(topic.to_owned());
+            record.identity.depart(topic);
         }
     }
 
@@ -368,7 +369,7 @@ fn partitions_of(plan: &AttachPlan) -> Vec<PartitionId> {
 fn awaited(table: &TableState) -> BTreeSet<String> {
     let recorded = table.positions.keys().map(|partition| &partition.topic);
     let mut awaited: BTreeSet<String> = recorded.chain(table.source.topic_ids.keys()).cloned().collect();
-    awaited.retain(|topic| !table.source.departed.contains(topic));
+    awaited.retain(|topic| !table.source.has_departed(topic));
     awaited
 }
 

@@ -36,7 +36,8 @@ pub(crate) struct AttachPlan {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RecreatedTopic {
     pub(crate) topic: String,
-    pub(crate) recorded_id: String,
+    /// None where it was forgotten: it may be the same topic.
+    pub(crate) recorded_id: Option<String>,
     pub(crate) id: String,
     pub(crate) partitions: Vec<i32>,
 }
@@ -68,11 +69,12 @@ pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions
         };
         // Where none could be recorded the first one that the cluster gives is taken over.
         let recorded_id = identity.topic_ids.get(topic).filter(|id| topics::is_topic_id(id));
+        let is_forgotten = identity.has_forgotten(topic) && recorded.keys().any(|partition| partition.topic == *topic);
         match (recorded_id, &found.id) {
             (Some(recorded_id), Some(id)) if recorded_id != id => {
                 plan.recreated.push(RecreatedTopic {
                     topic: topic.clone(),
-                    recorded_id: recorded_id.clone(),
+                    recorded_id: Some(recorded_id.clone()),
                     id: id.clone(),
                     partitions: found.partitions.clone(),
                 });
@@ -83,7 +85,20 @@ pub(crate) fn attach(topics: &BTreeMap<String, TopicState>, recorded: &Positions
                 plan.refused.insert(topic.clone(), topics::NO_ID_ANY_MORE.to_owned());
                 continue;
             }
+            (None, Some(id)) if is_forgotten => {
+                plan.recreated.push(RecreatedTopic {
+                    topic: topic.clone(),
+                    recorded_id: None,
+                    id: id.clone(),
+                    partitions: found.partitions.clone(),
+                });
+                continue;
+            }
             (None, Some(id)) => drop(plan.new_topic_ids.insert(topic.clone(), id.clone())),
+            (None, None) if is_forgotten => {
+                plan.refused.insert(topic.clone(), topics::NO_ID_ANY_MORE.to_owned());
+                continue;
+            }
             (None, None) => plan.without_id.push(topic.clone()),
         }
         for partition in &found.partitions {
@@ -158,11 +173,16 @@ pub(crate) fn recreated_message(
             )
         })
         .collect();
+    let happened = match &recreated.recorded_id {
+        Some(recorded) => format!("was deleted and created again (id {recorded} became {})", recreated.id),
+        None => format!(
+            "was deleted, so many others ago that its id is not recorded any more, and one of its name is there (id {})",
+            recreated.id
+        ),
+    };
     format!(
-        "the topic `{}` was deleted and created again (id {} became {}); {}; set `on_data_loss` to `earliest` or `latest` to read the new topic",
+        "the topic `{}` {happened}; {}; set `on_data_loss` to `earliest` or `latest` to read the new topic",
         recreated.topic,
-        recreated.recorded_id,
-        recreated.id,
         wanted.join("; "),
     )
 }
@@ -230,6 +250,41 @@ mod tests {
     }
 
     #[test]
+    fn a_topic_whose_id_was_forgotten_is_neither_read_on_nor_anew_until_the_policy_decides() {
+        let positions = Positions::from([(partition("a", 0), at(7, 2)), (partition("b", 0), at(1, 0))]);
+        let identity = SourceIdentity {
+            forgotten: 1,
+            ..recorded(&[("b", "B")])
+        };
+        let states = topics(&[("a", found("A", &[0])), ("b", found("B", &[0])), ("c", found("C", &[0]))]);
+        let plan = attach(&states, &positions, &identity);
+        let goes_on: Vec<_> = plan
+            .resume
+            .keys()
+            .chain(&plan.appeared)
+            .map(|partition| partition.topic.as_str())
+            .collect();
+        assert_eq!(goes_on, ["b", "c"]);
+        let [recreated] = plan.recreated.as_slice() else {
+            panic!("{plan:?}")
+        };
+        assert_eq!((recreated.topic.as_str(), &recreated.recorded_id), ("a", &None));
+        let ranges = BTreeMap::from([(partition("a", 0), AvailableRange { earliest: 0, end: 9 })]);
+        assert_eq!(restart(recreated, &positions, &ranges, OnDataLoss::Fail), None);
+        let (restarted, _) = restart(recreated, &positions, &ranges, OnDataLoss::Earliest).expect("read anew");
+        assert_eq!(restarted, Positions::from([(partition("a", 0), at(0, 3))]));
+        let message = recreated_message(recreated, &positions, &ranges);
+        assert!(
+            message.contains("its id is not recorded any more") && message.contains("wanted offset 7"),
+            "{message}"
+        );
+
+        // Brokers that give no ids now cannot tell either.
+        let plan = attach(&topics(&[("a", found("", &[0]))]), &positions, &identity);
+        assert_eq!((plan.refused.len(), plan.resume.len()), (1, 0));
+    }
+
+    #[test]
     fn a_topic_without_an_id_goes_on_by_its_offsets_unless_it_had_one() {
         let positions = Positions::from([(partition("a", 0), at(7, 0))]);
         let states = topics(&[("a", found("", &[0, 1]))]);
@@ -252,7 +307,7 @@ mod tests {
         let [recreated] = plan.recreated.as_slice() else {
             panic!("one topic was re-created: {:?}", plan.recreated)
         };
-        assert_eq!((recreated.recorded_id.as_str(), recreated.id.as_str()), ("A1", "A2"));
+        assert_eq!((recreated.recorded_id.as_deref(), recreated.id.as_str()), (Some("A1"), "A2"));
     }
 
     #[test]
@@ -278,7 +333,7 @@ mod tests {
         ]);
         let recreated = RecreatedTopic {
             topic: "a".to_owned(),
-            recorded_id: "A1".to_owned(),
+            recorded_id: Some("A1".to_owned()),
             id: "A2".to_owned(),
             partitions: vec![0, 2],
         };
@@ -312,7 +367,7 @@ mod tests {
         let range = AvailableRange { earliest: 10, end: 20 };
         let recreated = RecreatedTopic {
             topic: "a".to_owned(),
-            recorded_id: "A1".to_owned(),
+            recorded_id: Some("A1".to_owned()),
             id: "A2".to_owned(),
             partitions: vec![3],
         };

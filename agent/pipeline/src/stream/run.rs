@@ -467,10 +467,8 @@ fn lasting(reason: &str, message: String) -> Failure {
 /// theirs was lost.
 fn shown_positions(state: &TableState) -> Positions {
     let mut shown = state.positions.clone();
-    if !state.source.departed.is_empty() {
-        let lost: BTreeSet<&PartitionId> = state.losses.iter().map(|loss| &loss.partition).collect();
-        shown.retain(|partition, _| lost.contains(partition) || !state.source.departed.contains(&partition.topic));
-    }
+    let lost: BTreeSet<&PartitionId> = state.losses.iter().map(|loss| &loss.partition).collect();
+    shown.retain(|partition, _| lost.contains(partition) || !state.source.has_departed(&partition.topic));
     shown
 }
 

@@ -13,6 +13,10 @@ pub(super) const LOSSES_KEPT: usize = 1_000;
 /// again has hung, or was cut off, for as long.
 pub(super) const FORMER_TOPIC_IDS_MAX: usize = 8;
 
+/// Departed topics whose ids a table's properties keep. Each further departure writes them all once more, and the log keeps each for as
+/// long as the table's history: so many are some ninety kilobytes. More names than a stream has that go and are there again, as a rule.
+pub(super) const DEPARTED_KEPT: usize = 1_000;
+
 /// Versions of the schemas whose beginnings a table's properties remember: the control plane keeps them from then on, and so many
 /// updates in a row do not come to pass without it having looked.
 pub(super) const SCHEMA_STARTS_KEPT: usize = 5;

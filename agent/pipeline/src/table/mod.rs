@@ -7,7 +7,7 @@
 //! table healthy, `widening` makes BIGINT of INT columns, `warehouse` finds, creates and trashes tables, `warehouse_mark` tells
 //! a warehouse that is away from one whose tables are. Nothing here knows a broker or a message.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +28,7 @@ mod commit;
 mod committer;
 mod conform;
 mod data_path;
+mod departed;
 mod doubled;
 mod encoding;
 mod handle;
@@ -56,6 +57,7 @@ mod warehouse_mark;
 mod widening;
 mod write;
 
+pub use departed::Departed;
 pub use handle::TableHandle;
 pub use losses::{Loss, LossCause};
 pub(crate) use schema::expect_storable;
@@ -102,9 +104,10 @@ pub struct SourceIdentity {
     pub cluster_id: Option<String>,
     /// Topic name → topic id (base64, as brokers print it).
     pub topic_ids: BTreeMap<String, String>,
-    /// Topics that a pattern matched and that were deleted, of which no record is waited for. They keep their ids, so that one that
-    /// is there again is told from another one of its name.
-    pub departed: BTreeSet<String>,
+    /// Topics that a pattern matched and that were deleted, of which no record is waited for.
+    pub departed: Departed,
+    /// How many of them were forgotten, with their ids.
+    pub forgotten: u64,
     /// Ids that topics had before they were created again, the newest last.
     pub former_topic_ids: BTreeMap<String, Vec<String>>,
 }

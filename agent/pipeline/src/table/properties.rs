@@ -15,6 +15,8 @@ const CLUSTER_ID: &str = "featurestore.cluster_id";
 const TOPIC_IDS: &str = "featurestore.topic_ids";
 /// Topics of a pattern that were deleted and of which nothing is waited for; not there when there are none.
 const DEPARTED_TOPICS: &str = "featurestore.departed_topics";
+/// How many of them there are no more ids of; not there when there are none.
+const FORGOTTEN_TOPICS: &str = "featurestore.forgotten_topics";
 /// Ids of topics that were created again, before that; not there when there are none.
 const FORMER_TOPIC_IDS: &str = "featurestore.former_topic_ids";
 /// INT columns whose values are decoded as BIGINT and whose files are being rewritten; not there when there are none.
@@ -65,6 +67,10 @@ pub(super) fn set(properties: &mut BTreeMap<String, String>, generation: u64, so
         let former = serde_json::to_string(&source.former_topic_ids).unwrap_or_default();
         properties.insert(FORMER_TOPIC_IDS.to_owned(), former);
     }
+    match source.forgotten {
+        0 => properties.remove(FORGOTTEN_TOPICS),
+        count => properties.insert(FORGOTTEN_TOPICS.to_owned(), count.to_string()),
+    };
 }
 
 /// Names the INT columns that are to become BIGINT.
@@ -134,6 +140,10 @@ pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, Source
         Some(former) => serde_json::from_str(former).map_err(|_| wrong(FORMER_TOPIC_IDS, former))?,
         None => Default::default(),
     };
+    let forgotten = match properties.get(FORGOTTEN_TOPICS) {
+        Some(count) => count.parse().map_err(|_| wrong(FORGOTTEN_TOPICS, count))?,
+        None => 0,
+    };
     Ok((
         generation,
         SourceIdentity {
@@ -141,6 +151,7 @@ pub(super) fn read(properties: &BTreeMap<String, String>) -> Result<(u64, Source
             topic_ids,
             departed,
             former_topic_ids,
+            forgotten,
         },
     ))
 }
@@ -172,8 +183,9 @@ mod tests {
         let source = SourceIdentity {
             cluster_id: Some("c1".into()),
             topic_ids: BTreeMap::from([("t\"x".into(), "id==".into())]),
-            departed: ["t\"x".into()].into(),
             former_topic_ids: BTreeMap::from([("t\"x".into(), vec!["before==".into()])]),
+            departed: vec!["t\"x".into()].into(),
+            forgotten: 3,
         };
         let mut properties = of_new_table("u", 1, &source, Duration::from_secs(60));
         properties.insert("owner".into(), "someone".into());
