@@ -247,6 +247,8 @@ fn refused(error: KafkaError) -> PipelineError {
 mod tests {
     use std::time::{Duration, SystemTime};
 
+    use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer};
+    use rdkafka::{Offset, TopicPartitionList};
     use stream_spec::limits::{PARTITION_FETCH_BYTES, REQUEST_TIMEOUT_MILLIS};
 
     use super::*;
@@ -317,6 +319,20 @@ mod tests {
             configuration.get("fetch.message.max.bytes"),
             Some(limits::PARTITION_FETCH_BYTES.to_string().as_str())
         );
+    }
+
+    /// `confluentinc/librdkafka#1605`, `quickwit-oss/quickwit#2993`: what belongs to a group is rebalanced and committed to.
+    #[test]
+    fn a_client_is_in_no_group_and_can_commit_to_none() {
+        let configuration = settings(&ClientOptions::default());
+        assert_eq!(configuration.get("group.id"), None);
+        assert_eq!(configuration.get("enable.auto.offset.store"), Some("false"));
+        let consumer: BaseConsumer = configuration.create().expect("open");
+        let subscribed = consumer.subscribe(&["t"]).expect_err("no group to subscribe with");
+        assert!(subscribed.to_string().contains("Unknown group"), "{subscribed}");
+        let mut offsets = TopicPartitionList::new();
+        offsets.add_partition_offset("t", 0, Offset::Offset(1)).expect("an offset");
+        consumer.commit(&offsets, CommitMode::Sync).expect_err("no group to commit to");
     }
 
     /// Gives tokens of one second, or refuses, and counts.

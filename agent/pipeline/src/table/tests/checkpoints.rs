@@ -68,6 +68,23 @@ async fn checkpoints_build_on_each_other_through_removals_and_come_by_themselves
     assert_eq!(lab.load(0).snapshot.totals.rows, 45);
 }
 
+/// `delta-io/kafka-delta-ingest#184`: what is due is told by the log, and not by a count of this life.
+#[tokio::test]
+async fn a_checkpoint_that_an_earlier_life_did_not_make_is_made_by_the_next_one() {
+    let lab = Lab::with_table().await;
+    let handle = lab.open().await;
+    append_one_by_one(&handle, 100..106).await;
+    handle.close().await;
+    let handle = lab
+        .open_with(TableCareSettings {
+            checkpoint_every_commits: 6,
+            ..quiet()
+        })
+        .await;
+    lab.wait_for_checkpoint(&handle, 6).await;
+    handle.close().await;
+}
+
 #[tokio::test]
 async fn reopening_reads_as_many_files_after_2000_commits_as_after_100() {
     let mut lab = Lab::new();
