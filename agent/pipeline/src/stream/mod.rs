@@ -1,13 +1,15 @@
 //! One running stream: source → decode → filter → project → append, and the commands that reach it.
 //!
-//! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `survey` a look around meanwhile, `stages` are batches on their
+//! `run` keeps a stream going whatever happens, `session` is one attachment to its source, `survey` a look around meanwhile and `looks` what follows from it, `stages` are batches on their
 //! way into the table, `rows` makes columns of messages, `record_filter` says which are kept, `board` is the status. Invariant: every command ends in the same
 //! way, by committing what was read and starting again from what the table records.
 
 pub(crate) mod board;
 #[cfg(test)]
 mod cluster_tests;
+mod failure;
 pub(crate) mod in_force;
+mod looks;
 pub(crate) mod lookup;
 pub(crate) mod pin;
 pub(crate) mod project;
@@ -29,6 +31,7 @@ mod survey;
 mod tests;
 pub(crate) mod unread;
 pub(crate) mod waiting;
+mod waits;
 pub(crate) mod writers;
 #[cfg(test)]
 mod writers_tests;

@@ -11,6 +11,7 @@ use stream_spec::stream::KafkaSource;
 use tokio::sync::watch;
 
 use super::board::Board;
+use super::failure::{Failure, failure_of};
 use super::in_force::InForce;
 use super::pin::{self, Pinned};
 use super::provision::kafka_source;
@@ -27,12 +28,11 @@ use crate::error::{PipelineError, Retry};
 use crate::kafka::open::{OpenRequest, Opening};
 use crate::kafka::refusals::Refusals;
 use crate::kafka::subscription::Subscription;
-use crate::kafka::topics;
 use crate::limits;
 use crate::position::{PartitionId, Positions};
 use crate::registry::RegistryClient;
-use crate::status::{Phase, PipelineCondition, condition};
-use crate::table::{Switch, TableError, TableHandle, TableState};
+use crate::status::{Phase, condition};
+use crate::table::{Switch, TableHandle, TableState};
 
 /// The task of one stream.
 pub(crate) struct Runner {
@@ -408,61 +408,6 @@ fn leaves_some(ended: &Result<SessionEnd, PipelineError>) -> bool {
     matches!(ended, Err(_) | Ok(SessionEnd::TooLarge(..) | SessionEnd::Unread(_)))
 }
 
-/// What an error means for the stream.
-enum Failure {
-    /// The world may heal.
-    Passing(PipelineCondition),
-    /// Someone must act.
-    Lasting(Phase),
-}
-
-fn failure_of(error: &PipelineError) -> Failure {
-    let message = error.to_string();
-    match error {
-        PipelineError::Table(TableError::Gone { .. }) => Failure::Lasting(Phase::TableGone { message }),
-        PipelineError::Table(TableError::Altered { .. }) => Failure::Lasting(Phase::TableAltered { message }),
-        PipelineError::Table(TableError::InUse { .. }) => passing(condition::TABLE_REACHABLE, "WarehouseInUse", message),
-        PipelineError::Table(_) if error.retry() == Retry::Later => passing(condition::TABLE_REACHABLE, "StorageFailed", message),
-        PipelineError::Table(_) => lasting("TableRefused", message),
-        PipelineError::Source {
-            reason,
-            retry: Retry::Later,
-            ..
-        } => {
-            let of_data = *reason == topics::RECREATED;
-            passing(
-                if of_data {
-                    condition::DATA_AVAILABLE
-                } else {
-                    condition::SOURCE_REACHABLE
-                },
-                reason,
-                message,
-            )
-        }
-        PipelineError::Source {
-            reason, retry: Retry::No, ..
-        } => lasting(reason, message),
-        PipelineError::Definition { .. } => lasting("DefinitionRefused", message),
-        PipelineError::Internal { .. } => lasting("InternalError", message),
-    }
-}
-
-fn passing(condition_type: &'static str, reason: &str, message: String) -> Failure {
-    Failure::Passing(PipelineCondition {
-        condition_type,
-        reason: reason.to_owned(),
-        message,
-    })
-}
-
-fn lasting(reason: &str, message: String) -> Failure {
-    Failure::Lasting(Phase::Failed {
-        reason: reason.to_owned(),
-        message,
-    })
-}
-
 /// The positions that say something: not those of topics that have departed, of which there may be ever more, unless something of
 /// theirs was lost.
 fn shown_positions(state: &TableState) -> Positions {
@@ -480,67 +425,11 @@ fn current(table: &TableHandle) -> TableState {
 mod tests {
     use super::*;
 
-    /// What the status shows: a condition's type and reason, or the phase that ends the stream.
-    fn check(error: PipelineError, expected: &str) {
-        let shown = match failure_of(&error) {
-            Failure::Passing(condition) => format!("{} {}", condition.condition_type, condition.reason),
-            Failure::Lasting(Phase::Failed { reason, .. }) => format!("Failed {reason}"),
-            Failure::Lasting(Phase::TableGone { .. }) => "TableGone".to_owned(),
-            Failure::Lasting(Phase::TableAltered { .. }) => "TableAltered".to_owned(),
-            Failure::Lasting(phase) => panic!("{phase:?} does not end a stream"),
-        };
-        assert_eq!(shown, expected, "{error}");
-    }
-
     #[test]
     fn a_session_that_ends_with_values_that_wait_has_not_committed_all() {
         let waits = SessionEnd::TooLarge(Default::default(), "narrow".to_owned());
         assert!(leaves_some(&Ok(waits)));
         assert!(leaves_some(&Err(PipelineError::Internal { message: "m".to_owned() })));
         assert!(!leaves_some(&Ok(SessionEnd::Told)) && !leaves_some(&Ok(SessionEnd::SourceChanged)));
-    }
-
-    #[test]
-    fn an_error_is_shown_by_what_it_concerns_and_whether_it_can_pass() {
-        let source = |reason, retry| PipelineError::Source {
-            reason,
-            message: "m".to_owned(),
-            retry,
-        };
-        let table = || "main.shop.orders_raw".to_owned();
-        check(source("SourceUnreachable", Retry::Later), "SourceReachable SourceUnreachable");
-        check(source(topics::RECREATED, Retry::Later), "DataAvailable TopicRecreated");
-        check(source("ClusterChanged", Retry::No), "Failed ClusterChanged");
-        check(PipelineError::Definition { message: "m".to_owned() }, "Failed DefinitionRefused");
-        check(PipelineError::Internal { message: "m".to_owned() }, "Failed InternalError");
-        check(
-            TableError::Gone {
-                table: table(),
-                location: "l".to_owned(),
-            }
-            .into(),
-            "TableGone",
-        );
-        check(
-            TableError::Altered {
-                table: table(),
-                what: "w".to_owned(),
-            }
-            .into(),
-            "TableAltered",
-        );
-        check(TableError::Unsupported { message: "m".to_owned() }.into(), "Failed TableRefused");
-        let full = TableError::Storage {
-            table: table(),
-            location: "/w/orders_raw".to_owned(),
-            action: "write",
-            source: "disk full".into(),
-        };
-        check(full.into(), "TableReachable StorageFailed");
-        let in_use = TableError::InUse {
-            location: "/w".to_owned(),
-            holder: "process 7".to_owned(),
-        };
-        check(in_use.into(), "TableReachable WarehouseInUse");
     }
 }

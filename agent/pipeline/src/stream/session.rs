@@ -16,23 +16,23 @@ use super::record_filter;
 use super::signals::ConnectionSignals;
 use super::stages::{Appended, Landed, Stages};
 use super::stalls::Stalls;
-use super::survey::{Scope, Survey, Surveying};
+use super::survey::{Survey, Surveying};
 use super::unread::Unread;
 use super::waiting::Waiting;
-use super::{Desired, jittered};
+use super::waits::{at, joined, told, widened};
+use super::{Desired, looks};
 use crate::connection::SharedResolver;
 use crate::engine::StreamDefinition;
 use crate::error::PipelineError;
 use crate::kafka::lookout::Lookout;
 use crate::kafka::loss::Refusal;
-use crate::kafka::open;
 use crate::kafka::problems::PartitionProblem;
 use crate::kafka::source::KafkaSource;
 use crate::kafka::topics::TopicState;
 use crate::kafka::trouble::Trouble;
 use crate::limits;
 use crate::position::PartitionId;
-use crate::status::{PipelineCondition, condition};
+use crate::status::condition;
 use crate::table::{TableHandle, TableState};
 
 /// Why a session ended well.
@@ -108,13 +108,13 @@ enum Event {
 }
 
 /// What the loop remembers between two events.
-struct LoopState {
+pub(super) struct LoopState {
     /// When the oldest gathered record must be on its way.
     flush_at: Option<Instant>,
     flush_due: bool,
     /// Records may be waiting in the queue.
     more: bool,
-    survey_at: Instant,
+    pub(super) survey_at: Instant,
     /// What was told of topics before does not count any more.
     doubted_at: std::time::Instant,
     surveying: Option<Surveying>,
@@ -302,7 +302,7 @@ impl Session<'_> {
     }
 
     /// The table can be written again, or nothing is to be written.
-    fn show_written(&mut self) {
+    pub(super) fn show_written(&mut self) {
         if std::mem::take(self.write_failed) {
             self.board.set_condition(condition::TABLE_REACHABLE, None);
         }
@@ -325,7 +325,7 @@ impl Session<'_> {
         }
     }
 
-    fn show_complaints(&self) {
+    pub(super) fn show_complaints(&self) {
         self.board.set_condition(condition::PROGRESSING, self.stalls.complaint());
     }
 
@@ -339,7 +339,7 @@ impl Session<'_> {
     fn show_trouble(&self, state: &mut LoopState) {
         let trouble = state.trouble.borrow_and_update().clone();
         let client = self.source.client();
-        let unreachable = trouble.map(|trouble| not_reached(&client.unreachable(&trouble.text)));
+        let unreachable = trouble.map(|trouble| looks::not_reached(&client.unreachable(&trouble.text)));
         if unreachable.is_some() {
             // One broker of several may be enough, or it is back already: asking tells.
             state.doubt();
@@ -351,191 +351,5 @@ impl Session<'_> {
     fn gathering_time(&self) -> Duration {
         let interval = self.definition.operations.flush_interval;
         interval - self.commit_took.min(interval / 2)
-    }
-
-    fn survey_wait(&self) -> Duration {
-        let wait = if self.waits_for_source {
-            limits::MISSING_TOPIC_WAIT.min(self.discovery_interval)
-        } else {
-            self.discovery_interval
-        };
-        let wait = jittered(wait);
-        wait - wait / limits::SHARED_ANSWER_PART
-    }
-
-    /// Remembers how far partitions were seen to reach, in case that they cannot be asked any more.
-    fn keep_seen_ends(&self) {
-        let (mut seen, known) = (self.source.seen_ends(), self.board.ends());
-        seen.retain(|partition, end| known.get(partition).is_none_or(|known| known < end));
-        self.board.show_ends(&seen);
-    }
-
-    fn start_survey(&self, doubted_at: std::time::Instant) -> Surveying {
-        let scope = Scope {
-            client: self.source.client().clone(),
-            table: self.table.clone(),
-            subscription: self.lookout.subscription().clone(),
-            list: self.lookout.list().cloned(),
-            topics: self.lookout.names().clone(),
-            partitions: self.source.partitions().iter().chain(&self.undecided).cloned().collect(),
-            interval: self.discovery_interval,
-            doubted_at,
-        };
-        tokio::spawn(scope.look())
-    }
-
-    fn take_survey(&mut self, survey: Result<Survey, PipelineError>, state: &mut LoopState) -> Result<Option<SessionEnd>, PipelineError> {
-        let survey = match survey {
-            Ok(survey) => survey,
-            Err(error @ PipelineError::Source { .. }) => {
-                // The client keeps connecting by itself and the session loses nothing by waiting.
-                self.board.set_condition(condition::SOURCE_REACHABLE, Some(not_reached(&error)));
-                state.survey_at = Instant::now() + jittered(limits::MISSING_TOPIC_WAIT);
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
-        };
-        survey.table?;
-        let unreachable_soon = self.source.client().lasts_no_longer();
-        self.board
-            .set_condition(condition::SOURCE_REACHABLE, unreachable_soon.as_ref().map(not_reached));
-        *self.retry_wait = limits::RETRY_WAIT_MIN;
-        state.survey_at = Instant::now() + self.survey_wait();
-        if let Some(listed_at) = survey.listed_at {
-            let list_due = Instant::from_std(listed_at) + self.discovery_interval;
-            state.survey_at = state
-                .survey_at
-                .min(list_due)
-                .max(Instant::now() + limits::SURVEY_SOON.min(self.discovery_interval));
-        }
-        if open::decidable(&self.undecided, &survey.ends) || open::changed(&self.topics, &survey.topics) {
-            return Ok(Some(SessionEnd::SourceChanged));
-        }
-        self.board.show_ends(&survey.ends);
-        {
-            let table = self.table.state();
-            let table = table.borrow();
-            self.board.show_table(&table);
-            self.board.set_condition(condition::COLUMNS_WIDENED, self.waiting.condition(&table));
-        }
-        let positions: Vec<(PartitionId, i64)> = self
-            .source
-            .positions()
-            .map(|(partition, position)| (partition.clone(), position.next_offset))
-            .collect();
-        self.stalls.note_ends(&positions, &survey.ends);
-        self.show_complaints();
-        if !self.stages.is_busy() && self.source.gathered_rows() == 0 && !self.stalls.are_records_due(&positions, &survey.ends) {
-            self.show_written();
-        }
-        let turned_over = self.source.has_turned_over();
-        if self
-            .stalls
-            .look(&positions, &survey.ends, turned_over, std::time::Instant::now())
-            .is_some()
-        {
-            self.show_complaints();
-            self.source.client().retire();
-            return Ok(Some(SessionEnd::SourceChanged));
-        }
-        self.pass_markers()?;
-        Ok(None)
-    }
-
-    /// Commits positions that moved over transaction markers alone, where no rows are on their way that would take them along.
-    fn pass_markers(&mut self) -> Result<(), PipelineError> {
-        if self.stages.is_busy() || self.source.gathered_rows() > 0 {
-            return Ok(());
-        }
-        let moved = self.source.cut();
-        if !moved.positions.is_empty() {
-            self.stages.start(moved)?;
-        }
-        Ok(())
-    }
-}
-
-/// The condition of a source that cannot be used now.
-fn not_reached(error: &PipelineError) -> PipelineCondition {
-    PipelineCondition {
-        condition_type: condition::SOURCE_REACHABLE,
-        reason: error.source_reason().unwrap_or("SourceUnreachable").to_owned(),
-        message: error.to_string(),
-    }
-}
-
-async fn joined(surveying: &mut Option<Surveying>) -> Result<Survey, PipelineError> {
-    match surveying {
-        Some(task) => task.await.unwrap_or_else(|error| {
-            Err(PipelineError::Internal {
-                message: format!("a look around ended early: {error}"),
-            })
-        }),
-        None => std::future::pending().await,
-    }
-}
-
-/// Returns once nothing is widened any more; never where no partition waits for that, nor if nobody looks after the table any more,
-/// which the next look around finds and says.
-async fn widened(table: &mut Option<watch::Receiver<TableState>>) {
-    if let Some(table) = table
-        && table.wait_for(|table| table.widening.is_none()).await.is_ok()
-    {
-        return;
-    }
-    std::future::pending().await
-}
-
-/// Returns once a schema that is waited for is told; never where none is.
-async fn told(waiting: &mut Option<AbortOnDropHandle<()>>) {
-    match waiting {
-        Some(waiting) => drop(waiting.await),
-        None => std::future::pending().await,
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => tokio::time::sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::position::Positions;
-    use crate::table::{SourceIdentity, TableTotals, WideningState};
-
-    fn state(is_widening: bool) -> TableState {
-        TableState {
-            version: 1,
-            generation: 1,
-            columns: Vec::new(),
-            widening: is_widening.then(|| WideningState {
-                stored_columns: Vec::new(),
-                trouble: None,
-            }),
-            positions: Positions::new(),
-            source: SourceIdentity::default(),
-            losses: Vec::new(),
-            schema_starts: Arc::default(),
-            registry: None,
-            totals: TableTotals::default(),
-            created_ms: 0,
-        }
-    }
-
-    #[tokio::test]
-    async fn the_end_of_a_widening_is_heard_and_the_end_of_a_committer_is_not_taken_for_it() {
-        let (sender, receiver) = watch::channel(state(true));
-        let mut table = Some(receiver);
-        let wait = Duration::from_millis(20);
-        assert!(tokio::time::timeout(wait, widened(&mut table)).await.is_err());
-        sender.send_replace(state(false));
-        widened(&mut table).await;
-        sender.send_replace(state(true));
-        drop(sender);
-        assert!(tokio::time::timeout(wait, widened(&mut table)).await.is_err(), "it would spin");
     }
 }
