@@ -14,12 +14,13 @@ use featurestore_proto::v1::stream_service_client::StreamServiceClient;
 pub use featurestore_proto::v1::test_connection_request::Target;
 use featurestore_proto::v1::token_service_client::TokenServiceClient;
 use featurestore_proto::v1::{
-    CheckStreamRequest, CheckStreamResponse, Connection, ConnectionConfig, CreateConnectionRequest, CreateSecretScopeRequest,
-    CreateStreamRequest, CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable, DirectSchema, DirectSchemas,
-    GetAgentRequest, GetAgentResponse, GetConnectionRequest, GetStreamRequest, IngestionConfig, KafkaConnection, KafkaStreamConfig,
-    RestartStreamRequest, SchemaConfig, SecretScope, SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord,
-    StreamState, SubscriptionMode, TestConnectionRequest, TestStep, UpdateConnectionRequest, UpdateStreamRequest, connection::Options,
-    connection_config, direct_schema, schema_config, source_config, subscription_mode,
+    CheckStreamRequest, CheckStreamResponse, ConfluentSchema, Connection, ConnectionConfig, CreateConnectionRequest,
+    CreateSecretScopeRequest, CreateStreamRequest, CreateTokenRequest, DeleteConnectionRequest, DeleteStreamRequest, DeltaTable,
+    DirectSchema, DirectSchemas, GetAgentRequest, GetAgentResponse, GetConnectionRequest, GetStreamRequest, IngestionConfig,
+    KafkaConnection, KafkaStreamConfig, RestartStreamRequest, SchemaConfig, SchemaLocator, SchemaRegistryConfig, SecretScope,
+    SetStreamOperationsRequest, SourceConfig, Stream, StreamOperations, StreamRecord, StreamState, SubscriptionMode, TestConnectionRequest,
+    TestStep, UpdateConnectionRequest, UpdateStreamRequest, connection::Options, connection_config, direct_schema, schema_config,
+    source_config, subscription_mode,
 };
 use tokio::runtime::Runtime;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -52,13 +53,36 @@ fn runtime() -> &'static Runtime {
 /// The standard stream as a message: one topic from its beginning, by that JSON schema.
 #[must_use]
 pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
-    let schema = DirectSchema {
-        schema: Some(direct_schema::Schema::JsonSchema(json_schema.to_owned())),
-    };
+    stream_message_by(topic, direct_schema::Schema::JsonSchema(json_schema.to_owned()))
+}
+
+/// The same by a schema of any kind.
+#[must_use]
+pub fn stream_message_by(topic: &str, schema: direct_schema::Schema) -> Stream {
     let schemas = DirectSchemas {
         key_schema: None,
-        payload_schema: Some(schema),
+        payload_schema: Some(DirectSchema { schema: Some(schema) }),
     };
+    stream_with(topic, schema_config::Config::DirectSchemas(schemas))
+}
+
+/// The same by the schemas of a subject in the connection's registry, `FORMAT_AVRO` or `FORMAT_PROTOBUF`.
+#[must_use]
+pub fn registry_stream(topic: &str, subject: &str, format: &str) -> Stream {
+    let schema = ConfluentSchema {
+        subject: subject.to_owned(),
+        format: format.to_owned(),
+    };
+    let config = SchemaRegistryConfig {
+        payload_schema_locator: Some(SchemaLocator {
+            confluent_schema: Some(schema),
+        }),
+        ..SchemaRegistryConfig::default()
+    };
+    stream_with(topic, schema_config::Config::SchemaRegistryConfig(config))
+}
+
+fn stream_with(topic: &str, schemas: schema_config::Config) -> Stream {
     let source = KafkaStreamConfig {
         subscription_mode: Some(SubscriptionMode {
             mode: Some(subscription_mode::Mode::Subscribe(topic.to_owned())),
@@ -74,9 +98,7 @@ pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
         connection_config: Some(ConnectionConfig {
             connection: Some(connection),
         }),
-        schema_config: Some(SchemaConfig {
-            config: Some(schema_config::Config::DirectSchemas(schemas)),
-        }),
+        schema_config: Some(SchemaConfig { config: Some(schemas) }),
         ingestion_config: Some(IngestionConfig {
             ingestion_destination: Some(DeltaTable {
                 delta_table_name: TABLE_NAME.to_owned(),
@@ -84,6 +106,29 @@ pub fn stream_message(topic: &str, json_schema: &str) -> Stream {
             ..IngestionConfig::default()
         }),
         ..Stream::default()
+    }
+}
+
+/// What a stream of Kafka reads.
+pub fn kafka_source(stream: &mut Stream) -> &mut KafkaStreamConfig {
+    match &mut stream.source_config.as_mut().unwrap().source {
+        Some(source_config::Source::KafkaStreamConfig(source)) => source,
+        other => panic!("a stream of Kafka: {other:?}"),
+    }
+}
+
+/// A connection to a plaintext broker, with a schema registry beside it or none.
+#[must_use]
+pub fn kafka_connection(name: &str, bootstrap: &str, registry_url: Option<&str>) -> Connection {
+    Connection {
+        name: name.to_owned(),
+        options: Some(Options::Kafka(KafkaConnection {
+            bootstrap_servers: bootstrap.to_owned(),
+            security_protocol: "PLAINTEXT".to_owned(),
+            schema_registry_url: registry_url.map(str::to_owned),
+            ..KafkaConnection::default()
+        })),
+        ..Connection::default()
     }
 }
 
@@ -178,16 +223,7 @@ impl Api {
     /// # Errors
     /// As the agent answers.
     pub fn create_kafka_connection(&self, name: &str, bootstrap: &str) -> Result<(), Status> {
-        let connection = Connection {
-            name: name.to_owned(),
-            options: Some(Options::Kafka(KafkaConnection {
-                bootstrap_servers: bootstrap.to_owned(),
-                security_protocol: "PLAINTEXT".to_owned(),
-                ..KafkaConnection::default()
-            })),
-            ..Connection::default()
-        };
-        self.create_connection(&connection).map(drop)
+        self.create_connection(&kafka_connection(name, bootstrap, None)).map(drop)
     }
 
     /// Creates a connection.

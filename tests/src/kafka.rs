@@ -30,6 +30,9 @@ pub struct Kafka {
 /// A variable of the environment that `start.sh` looks at, with its value.
 pub(crate) type Variable = (&'static str, String);
 
+/// Topics that one request makes: it ends within the time that such a request has.
+const TOPICS_PER_REQUEST: usize = 250;
+
 /// Starts the broker that all tests share, or returns it.
 pub fn kafka() -> &'static Kafka {
     static BROKER: OnceLock<Kafka> = OnceLock::new();
@@ -173,6 +176,19 @@ impl Kafka {
             result.unwrap_or_else(|(topic, code)| panic!("create topic `{topic}`: {code}"));
         }
         self.await_partitions(name, partitions);
+    }
+
+    /// Makes many topics of one partition each, whose empty logs take little of the disk, and returns when the broker has all of them.
+    pub fn create_topics(&self, names: &[String]) {
+        for names in names.chunks(TOPICS_PER_REQUEST) {
+            let topic = |name| NewTopic::new(name, 1, TopicReplication::Fixed(1)).set("segment.index.bytes", "4096");
+            let topics: Vec<NewTopic<'_>> = names.iter().map(|name| topic(name.as_str())).collect();
+            let results = block_on(self.admin.create_topics(&topics, &AdminOptions::new()));
+            for result in results.unwrap_or_else(|error| panic!("create topics: {error}")) {
+                result.unwrap_or_else(|(topic, code)| panic!("create topic `{topic}`: {code}"));
+            }
+            names.last().into_iter().for_each(|last| self.await_partitions(last, 1));
+        }
     }
 
     /// Raises the number of a topic's partitions.

@@ -1,10 +1,14 @@
 //! What it costs that each message names its schema in a registry: messages of one writer's schema, and of twenty side by side, beside
 //! the same messages without frames, in one run: `cargo run --release -p stream-decode --example bench_registry [ROUNDS [SUBJECT]]`.
+//!
+//! Beside it `arrow-avro`, which reads the same frames, and ends a batch wherever the next message has another writer.
 
 mod measure;
 
 use std::hint::black_box;
 
+use arrow_avro::reader::ReaderBuilder;
+use arrow_avro::schema::{AvroSchema, Fingerprint, FingerprintAlgorithm, SchemaStore};
 use stream_decode::decoder::Decoder;
 use stream_decode::framing::{Framing, Split};
 use stream_decode::plan::compile;
@@ -14,6 +18,9 @@ use stream_spec::stream::SchemaText;
 use measure::{BATCH_MESSAGES, Contender, Failure, Random, Wish, timed};
 
 const MESSAGES: usize = 100_000;
+
+/// The id of the first writer's schema.
+const FIRST_ID: u32 = 1_000;
 
 /// Messages of a language, and the schemas that wrote them.
 struct Subject {
@@ -44,6 +51,9 @@ fn main() -> Result<(), Failure> {
             let bare = messages(&subject, 1);
             let mut contenders = measure::ours(&bare, || direct(&subject), |message| message.truncate(message.len() - 1))?;
             contenders.extend([framed(&subject, 1)?, framed(&subject, 20)?]);
+            if subject.format == SchemaFormat::Avro {
+                contenders.extend([theirs(&subject, 1)?, theirs(&subject, 20)?]);
+            }
             measure::compare(subject.name, &bare, &wish, contenders)?;
         }
     }
@@ -73,15 +83,7 @@ fn framed(subject: &Subject, writers: usize) -> Result<Contender<'static>, Failu
     let mut decoder = Decoder::new(plans?)?;
     // Writers come in turn, so that their numbers are those of their plans.
     let mut framing = Framing::new(subject.format);
-    let has_indexes = subject.format == SchemaFormat::Protobuf;
-    let messages = messages(subject, writers).into_iter().enumerate();
-    let messages: Vec<Vec<u8>> = messages
-        .map(|(index, message)| {
-            let id = u32::try_from(1_000 + index % writers).unwrap_or_default().to_be_bytes();
-            let indexes: &[u8] = if has_indexes { &[0] } else { &[] };
-            [&[0], id.as_slice(), indexes, &message].concat()
-        })
-        .collect();
+    let messages = framed_messages(subject, writers);
     Ok(Contender::new(format!("{writers} writers"), move || {
         let payloads: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
         timed(|| {
@@ -98,6 +100,56 @@ fn framed(subject: &Subject, writers: usize) -> Result<Contender<'static>, Failu
                 assert_eq!(decoded.report.misfit_messages(), 0, "every message fits");
                 black_box(decoded.array);
             }
+            Ok(())
+        })
+    }))
+}
+
+/// Messages of so many writers in turn, each behind its frame.
+fn framed_messages(subject: &Subject, writers: usize) -> Vec<Vec<u8>> {
+    let indexes: &[u8] = if subject.format == SchemaFormat::Protobuf { &[0] } else { &[] };
+    let messages = messages(subject, writers).into_iter().enumerate();
+    messages
+        .map(|(index, message)| [&[0], id(index % writers).to_be_bytes().as_slice(), indexes, &message].concat())
+        .collect()
+}
+
+fn id(writer: usize) -> u32 {
+    FIRST_ID + u32::try_from(writer).unwrap_or_default()
+}
+
+fn theirs(subject: &Subject, writers: usize) -> Result<Contender<'static>, Failure> {
+    let schema = |writer: usize| match (subject.schema)(writer) {
+        SchemaText::Avro(text) => Ok(AvroSchema::new(text)),
+        other => Err(Failure::from(format!("no Avro: {other:?}"))),
+    };
+    let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
+    for writer in 0..writers {
+        store.set(Fingerprint::Id(id(writer)), schema(writer)?)?;
+    }
+    let mut decoder = ReaderBuilder::new()
+        .with_reader_schema(schema(0)?)
+        .with_writer_schema_store(store)
+        .with_active_fingerprint(Fingerprint::Id(FIRST_ID))
+        .with_batch_size(BATCH_MESSAGES)
+        .build_decoder()?;
+    let messages = framed_messages(subject, writers);
+    let batches: Vec<Vec<u8>> = messages.chunks(BATCH_MESSAGES).map(<[Vec<u8>]>::concat).collect();
+    Ok(Contender::new(format!("arrow-avro, {writers}"), move || {
+        timed(|| {
+            let mut rows = 0;
+            for batch in &batches {
+                let mut rest = batch.as_slice();
+                while !rest.is_empty() || !decoder.batch_is_empty() {
+                    let read = decoder.decode(rest)?;
+                    rest = rest.get(read..).unwrap_or_default();
+                    if let Some(decoded) = decoder.flush()? {
+                        rows += decoded.num_rows();
+                        black_box(decoded);
+                    }
+                }
+            }
+            assert_eq!(rows, MESSAGES, "every message is a row");
             Ok(())
         })
     }))

@@ -13,13 +13,18 @@ const BENCH_ENDS: Duration = Duration::from_secs(600);
 fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
     let mut command = Command::new(binary("bench"));
     command
-        .env("BENCH", "throughput,latency,handshake,steady,ages,many,partitions")
+        .env(
+            "BENCH",
+            "throughput,latency,handshake,steady,ages,many,partitions,registry,fetch-bytes,patterns",
+        )
         .env("BENCH_RECORDS", "3000")
         .env("BENCH_RATE", "500")
         .env("BENCH_SECONDS", "2")
         .env("BENCH_WARM_UP_SECONDS", "1")
         .env("STEADY_SECONDS", "3")
         .env("BENCH_STREAMS", "3")
+        .env("BENCH_ROUNDS", "1")
+        .env("BENCH_TOPICS", "20")
         .env("BENCH_PARTITIONS", "8")
         .env("BENCH_COMMITS", "8")
         .env("BENCH_ENTRIES", "2000");
@@ -39,6 +44,10 @@ fn the_benchmark_runs_and_prints_a_figure_for_each_thing_it_measures() {
         "| 2000 and 1000 |",
         "| 3, after a restart | 1 |",
         "| peak to bound |",
+        "| a registry, 20 writers' schemas in turn |",
+        "| Confluent's deserializer for Python, 20 writers' schemas in turn, no table |",
+        "| 16 KiB |",
+        "A list of all topics has ",
     ] {
         assert!(text.contains(row), "no `{row}` in\n{text}");
     }

@@ -12,12 +12,15 @@
 
 mod ages;
 mod commits;
+mod fetch_bytes;
 mod handshake;
 mod latency;
 mod load;
 mod many;
 mod partitions;
+mod patterns;
 mod peers;
+mod registry;
 mod report;
 mod scene;
 mod steady;
@@ -33,6 +36,9 @@ const MEASUREMENTS: &[Measurement] = &[
     ("handshake", handshake::measure),
     ("many", many::measure),
     ("partitions", partitions::measure),
+    ("patterns", patterns::measure),
+    ("registry", registry::measure),
+    ("fetch-bytes", fetch_bytes::measure),
     ("peers", peers::measure),
     ("steady", steady::measure),
 ];

@@ -16,7 +16,7 @@ use crate::latency::wait;
 use crate::report::{print_head, print_row};
 use crate::scene::setting;
 
-const STREAMS_DEFAULT: u64 = 200;
+pub(crate) const STREAMS_DEFAULT: u64 = 200;
 /// Numbers of streams that are measured on the way.
 const ON_THE_WAY: [usize; 2] = [1, 20];
 /// Threads that were needed for the start only end after ten seconds without work.
@@ -27,7 +27,7 @@ const CLIENT_ID: &str = "featurestore-agent";
 const CLIENT_THREAD: &str = "kafka-events";
 
 /// What is looked at, of so many streams.
-struct Figures {
+pub(crate) struct Figures {
     what: String,
     clients: usize,
     connections: usize,
@@ -57,10 +57,10 @@ pub(crate) fn measure() {
     agent.terminate();
     agent.start_again();
     rows.push(look(&broker, &agent, total, format!("{total}, after a restart")));
-    print(&rows);
+    print("Idle streams on one cluster, a topic of one partition each", &rows);
 }
 
-fn look(broker: &Kafka, agent: &Agent, count: usize, what: String) -> Figures {
+pub(crate) fn look(broker: &Kafka, agent: &Agent, count: usize, what: String) -> Figures {
     for number in 0..count {
         agent.api().await_state(&format!("{STREAM_NAME}_{number}"), &[StreamState::Active]);
     }
@@ -86,9 +86,9 @@ fn look(broker: &Kafka, agent: &Agent, count: usize, what: String) -> Figures {
     }
 }
 
-fn print(rows: &[Figures]) {
+pub(crate) fn print(title: &str, rows: &[Figures]) {
     print_head(
-        "Idle streams on one cluster, a topic of one partition each",
+        title,
         &[
             "streams",
             "Kafka clients",

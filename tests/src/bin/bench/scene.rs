@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use e2e::agent::Agent;
-use e2e::api::stream_message;
+use e2e::api::{kafka_connection, stream_message};
 use e2e::config::{CONNECTION_NAME, STREAM_NAME};
 use e2e::kafka::kafka;
 use e2e::transactions::SCHEMA;
@@ -32,6 +32,14 @@ pub(crate) fn start_stream(agent: &Agent, topic: &str) {
 pub(crate) fn agent_with_connection() -> Agent {
     let agent = Agent::start();
     agent.api().create_kafka_connection(CONNECTION_NAME, kafka().bootstrap()).unwrap();
+    agent
+}
+
+/// An agent that knows the broker and a schema registry.
+pub(crate) fn agent_with_registry(url: &str) -> Agent {
+    let agent = Agent::start();
+    let connection = kafka_connection(CONNECTION_NAME, kafka().bootstrap(), Some(url));
+    agent.api().create_connection(&connection).unwrap();
     agent
 }
 

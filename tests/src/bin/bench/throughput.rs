@@ -6,24 +6,26 @@ use std::process::{Command, id};
 use std::time::{Duration, Instant};
 
 use e2e::agent::Agent;
+use e2e::api::stream_message;
 use e2e::config::TABLE_NAME;
 use e2e::kafka::{client_config, kafka};
 use e2e::limits::BENCHMARK_PART;
 use e2e::paths::{repository, test_parts};
 use e2e::producer::RecordingProducer;
 use e2e::spawn::{cpu_seconds, output, peak_memory_mib};
-use e2e::transactions::Transactions;
+use e2e::transactions::{SCHEMA, Transactions};
+use featurestore_proto::v1::Stream;
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::message::Message;
 use rdkafka::{Offset, TopicPartitionList};
 
 use crate::report::{print_head, print_row};
-use crate::scene::{DEADLINE, PARTITIONS, agent_with_connection, await_rows, setting, start_stream};
+use crate::scene::{DEADLINE, PARTITIONS, agent_with_connection, await_rows, setting};
 
-const RECORDS_DEFAULT: u64 = 1_000_000;
+pub(crate) const RECORDS_DEFAULT: u64 = 1_000_000;
 const TOPIC: &str = "bench-transactions";
 /// Records between two looks at the acknowledgements: a million of them at once would be a gigabyte.
-const RECORDS_PER_FLUSH: u64 = 50_000;
+pub(crate) const RECORDS_PER_FLUSH: u64 = 50_000;
 
 /// What a topic holds.
 #[derive(Clone, Copy)]
@@ -104,16 +106,21 @@ pub(crate) fn fill(topic: &str, records: u64) -> Content {
 /// The whole way, by the agent.
 pub(crate) fn ingest(topic: &str, content: Content) -> (Figure, Agent) {
     let agent = agent_with_connection();
+    let figure = ingest_by(&agent, stream_message(topic, SCHEMA), content);
+    (figure, agent)
+}
+
+/// The whole way of one stream.
+pub(crate) fn ingest_by(agent: &Agent, stream: Stream, content: Content) -> Figure {
     let (start, cpu) = (Instant::now(), cpu_seconds(agent.pid()));
-    start_stream(&agent, topic);
-    await_rows(&agent, content.records);
-    let figure = Figure {
+    agent.api().create_stream(stream, "bench").unwrap();
+    await_rows(agent, content.records);
+    Figure {
         what: "**Kafka → Delta (the agent)**".to_owned(),
         cpu_seconds: cpu_seconds(agent.pid()) - cpu,
         wall: start.elapsed(),
         peak_mib: Some(peak_memory_mib(agent.pid())),
-    };
-    (figure, agent)
+    }
 }
 
 /// librdkafka's own cost: every record handed over and looked at, one at a time.
